@@ -1,0 +1,23 @@
+# The public functions, where the layers are wired; and the library made of all of them.
+noinst_LTLIBRARIES += libpdm_api.la
+libpdm_api_la_CPPFLAGS = $(AM_CPPFLAGS) $(CJSON_CFLAGS)
+libpdm_api_la_CFLAGS = $(PDM_LIB_CFLAGS)
+libpdm_api_la_SOURCES =
+
+pdmincludedir = $(includedir)/pdmigrate
+pdminclude_HEADERS = include/pdmigrate/pdmigrate.h
+
+# What each layer needs to be linked, from the top down; unit tests and programs use these too.
+PDM_BASE_LIBS = libpdm_base.la $(PDM_LIBM)
+PDM_LG_LIBS = libpdm_lg.la $(PDM_BASE_LIBS) $(PROTOBUF_C_LIBS)
+PDM_IR_LIBS = libpdm_ir.la $(PDM_BASE_LIBS) $(CJSON_LIBS)
+PDM_TR_LIBS = libpdm_tr.la libpdm_lg.la $(PDM_IR_LIBS) $(PROTOBUF_C_LIBS)
+PDM_API_LIBS = libpdm_api.la $(PDM_TR_LIBS)
+
+lib_LTLIBRARIES += libpdmigrate.la
+libpdmigrate_la_SOURCES =
+libpdmigrate_la_LIBADD = $(PDM_API_LIBS)
+libpdmigrate_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(PDM_LT_VERSION) \
+	-Wl,--version-script=$(top_srcdir)/libpdmigrate.sym
+EXTRA_libpdmigrate_la_DEPENDENCIES = libpdmigrate.sym
+EXTRA_DIST += libpdmigrate.sym

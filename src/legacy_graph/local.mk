@@ -1,0 +1,7 @@
+# Legacy programs: base, and protobuf-c (this folder is its only user).
+noinst_LTLIBRARIES += libpdm_lg.la
+libpdm_lg_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/proto -I$(top_srcdir)/proto \
+	$(PROTOBUF_C_CFLAGS)
+libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
+libpdm_lg_la_LIBADD = libpdm_pb.la
+libpdm_lg_la_SOURCES =
