@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Maintainer tool: the op tables made from the facts under tools/opfacts/.
+
+    tools/gen_ops.py              rewrite src/legacy_graph/op_schema.def and src/translator/op_map.def
+    tools/gen_ops.py --check      compare the two with what would be written; exit 1 on difference
+    tools/gen_ops.py --check-ops  compare the rows of src/ir/ops/*.def with pir_decls.jsonl; exit 1 on difference
+    tools/gen_ops.py --seed-ops   write src/ir/ops/*.def anew (they are kept by hand afterwards)
+
+Facts: legacy_ops.tsv (schemas of 2.6.2 and 3.3.1), op_map.jsonl (how each legacy op translates),
+pir_ops.jsonl (ops seen in files), pir_decls.jsonl (declarations of 3.3.1, made by dump_ops.py),
+pir_op_changes.tsv (what changed between 3.0.0 and 3.3.1).
+"""
+import json
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FACTS = os.path.join(ROOT, 'tools', 'opfacts')
+WIDTH = 100
+
+# ---------------------------------------------------------------------------------------------- facts
+
+
+def read_jsonl(name, key):
+    with open(os.path.join(FACTS, name), encoding='utf-8') as f:
+        return {row[key]: row for row in map(json.loads, f)}
+
+
+def release_version(release):
+    """The PIR version that a release writes."""
+    major, minor, _ = release.split('.')
+    return int(minor) + 1
+
+
+def read_changes():
+    """(first version of op), (changed attributes), (ops whose operands or results changed)."""
+    since, retagged = {}, {}
+    with open(os.path.join(FACTS, 'pir_op_changes.tsv'), encoding='utf-8') as f:
+        head = next(f).rstrip('\n').split('\t')
+        for line in f:
+            row = line.rstrip('\n').split('\t')
+            op, item, cells = row[0], row[1], row[2:]
+            last = cells[-1]
+            if last in ('-', 'absent'):
+                continue
+            first = len(cells) - 1  # of the run of releases that agree with the last one
+            while first > 0 and cells[first - 1] == last:
+                first -= 1
+            version = release_version(head[2 + first]) if first else 0
+            if item.startswith('('):
+                since[op] = max(since.get(op, 0), version)
+            elif version:
+                retagged[op, item] = (version, cells[first - 1])
+    return since, retagged
+
+
+# kthvalue.k became 64 bits wide in 3.1.1, within version 2; only readers from version 3 on convert it.
+VERSION_FIXES = {('pd_op.kthvalue', 'k'): 3}
+# Ops whose 3.0.0 form is another one under the same name: the row holds the new form only.
+SINCE_FIXES = {'pd_op.weight_dequantize': 2, 'pd_op.rms_norm': 4}
+OLD_TAG = {'float': 'F32', 'int': 'I32', 'std::vector<int>': 'ARRAY_I32', 'std::vector<float>': 'ARRAY_F32'}
+
+# -------------------------------------------------------------------------------------- src/ir/ops/*.def
+
+# Ops that the framework declares in code without operand names, by hand: operands, attributes, results.
+HAND = {
+    'builtin.combine': (['N(inputs)'], [], ['V(out)']),
+    'builtin.constant': ([], [('value', 'ANY')], ['T(out)']),
+    'builtin.group': ([], [], ['N(results)']),
+    'builtin.parameter': ([], [('is_distributed', 'BOOL', False), ('is_parameter', 'BOOL', True),
+                               ('need_clip', 'BOOL', False), ('parameter_name', 'STR')], ['T(out)']),
+    'builtin.set_parameter': (['T(value)'], [('parameter_name', 'STR')], []),
+    'builtin.shadow_output': (['T(x)'], [('output_name', 'STR')], []),
+    'builtin.slice': (['V(input)'], [('index', 'I32')], ['T(out)']),
+    'builtin.split': (['V(input)'], [], ['N(outs)']),
+    'cf.has_elements': (['T(container)'], [], ['T(out)']),
+    'cf.stack_create': ([], [], ['T(stack)', 'T(inlet)', 'T(outlet)']),
+    'cf.tuple_pop': (['T(outlet)'], [], ['N(outs)']),
+    'cf.tuple_push': (['T(inlet)', 'N(inputs)'], [], []),
+    'cf.yield': (['N(inputs)'], [], []),
+    'pd_op.if': (['T(cond)'], [], ['N(outs)']),
+    'pd_op.select_input': (['T(mask)', 'N(inputs)'], [], ['T(out)']),
+    'pd_op.select_output': (['T(mask)', 'T(x)'], [], ['N(outs)']),
+    'pd_op.share_var': (['N(inputs)'], [], []),
+    'pd_op.while': (['T(cond)', 'N(inputs)'], [], ['N(outs)']),
+}
+# No row: containers that only the framework's own tools make.
+NO_ROW = {'builtin.module', 'pd_op.cuda_graph', 'pd_op.pylayer'}
+
+EFFECTS = {
+    'TERMINATOR': 'cf.yield',
+    'REGION': 'builtin.group pd_op.if pd_op.while',
+    'ALLOCATES': 'cf.stack_create pd_op.create_array pd_op.empty pd_op.empty_like',
+    'ALLOCATES | READS': 'pd_op.create_array_like pd_op.assign_array pd_op.tensor_to_array',
+    'READS': 'cf.has_elements builtin.parameter pd_op.data pd_op.feed pd_op.load_combine pd_op.read_file '
+             'pd_op.array_read pd_op.array_length pd_op.array_to_tensor pd_op.slice_array pd_op.slice_array_dense '
+             'pd_op.lod_array_length pd_op.add_n_array pd_op.tensorrt_engine pd_op.shadow_feed '
+             'pd_op.shadow_feed_tensors',
+    'WRITES': 'cf.tuple_push pd_op.write_to_array pd_op.enable_check_model_nan_inf '
+              'pd_op.disable_check_model_nan_inf',
+    'READS | WRITES': 'cf.tuple_pop',
+    'SIDE_EFFECT': 'builtin.set_parameter builtin.shadow_output pd_op.assert pd_op.fetch pd_op.print pd_op.nop '
+                   'pd_op.nop_ pd_op.share_var pd_op.depend pd_op.check_numerics pd_op.accuracy_check '
+                   'pd_op.save_combine pd_op.ap_trivial_fusion_begin pd_op.ap_trivial_fusion_end '
+                   'pd_op.all_gather pd_op.all_reduce pd_op.all_reduce_ pd_op.all_to_all pd_op.barrier '
+                   'pd_op.broadcast pd_op.broadcast_ pd_op.c_allreduce_sum pd_op.c_allreduce_sum_ pd_op.c_concat '
+                   'pd_op.c_scatter pd_op.c_softmax_with_cross_entropy '
+                   'pd_op.c_softmax_with_multi_label_cross_entropy pd_op.comm_init_all pd_op.mp_allreduce_sum '
+                   'pd_op.mp_allreduce_sum_ pd_op.partial_allgather pd_op.partial_allgather_ pd_op.partial_recv '
+                   'pd_op.partial_send pd_op.recv_v2 pd_op.reduce pd_op.reduce_ pd_op.reduce_scatter pd_op.send_v2 '
+                   'pd_op.global_gather pd_op.global_scatter pd_op.sync_batch_norm_ pd_op.sync_batch_norm_sp_ '
+                   'pd_op.sync_calc_stream pd_op.sync_calc_stream_ pd_op.sync_comm_stream pd_op.sync_comm_stream_ '
+                   'pd_op.margin_cross_entropy pd_op.distributed_fused_lamb_init '
+                   'pd_op.distributed_fused_lamb_init_',
+    'RANDOM': 'pd_op.bernoulli pd_op.binomial pd_op.class_center_sample pd_op.cudnn_lstm pd_op.dirichlet '
+              'pd_op.dpsgd pd_op.dropout pd_op.dropout_ pd_op.exponential_ pd_op.flash_attn '
+              'pd_op.flash_attn_qkvpacked pd_op.flash_attn_unpadded pd_op.flash_attn_varlen_qkvpacked '
+              'pd_op.flashmask_attention pd_op.fractional_max_pool2d pd_op.fractional_max_pool3d '
+              'pd_op.fused_attention pd_op.fused_bias_dropout_residual_layer_norm pd_op.fused_dot_product_attention '
+              'pd_op.fused_dropout_add pd_op.fused_feedforward pd_op.gaussian pd_op.gaussian_inplace '
+              'pd_op.gaussian_inplace_ pd_op.graph_khop_sampler pd_op.graph_sample_neighbors pd_op.gumbel_softmax '
+              'pd_op.memory_efficient_attention pd_op.multinomial pd_op.nce pd_op.poisson pd_op.pyramid_hash '
+              'pd_op.randint pd_op.random pd_op.random_ pd_op.random_routing pd_op.random_routing_ pd_op.randperm '
+              'pd_op.rnn pd_op.rnn_ pd_op.rrelu pd_op.seed pd_op.shuffle_batch pd_op.standard_gamma '
+              'pd_op.tdm_sampler pd_op.top_p_sampling pd_op.truncated_gaussian_random pd_op.uniform '
+              'pd_op.uniform_inplace pd_op.uniform_inplace_ pd_op.uniform_random_batch_size_like '
+              'pd_op.uniform_random_batch_size_like_sr pd_op.weighted_sample_neighbors',
+}
+# In-place pairs that the declarations do not tell: operand name, result name.
+INPLACE_FIXES = {
+    'pd_op.add_n_': [('inputs', 'out')],
+    'pd_op.batch_norm_': [('mean', 'mean_out'), ('variance', 'variance_out')],
+    'pd_op.fused_batch_norm_act_': [('mean', 'mean_out'), ('variance', 'variance_out')],
+    'pd_op.fused_bn_add_activation_': [('mean', 'mean_out'), ('variance', 'variance_out')],
+    'pd_op.rnn_': [('dropout_state_in', 'dropout_state_out')],
+}
+
+
+def op_effects(name, inplace):
+    words = [w for key, ops in EFFECTS.items() if name in ops.split() for w in key.split(' | ')]
+    if inplace:
+        words.insert(0, 'INPLACE')
+    return ' | '.join(words) or 'PURE'
+
+
+def default_text(tag, value):
+    """A default as JSON text in the spelling of its tag."""
+    def one(kind, v):
+        if kind in ('F32', 'F64'):
+            return repr(float(v))
+        return json.dumps(v, separators=(',', ':'))
+    if tag == 'PLACE' and value == []:
+        value = [0, 0, '']
+    if tag.startswith('ARRAY_F'):
+        return '[' + ','.join(one('F64', v) for v in value) + ']'
+    return one(tag, value)
+
+
+def c_string(text):
+    return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+def op_rows(decls, since, retagged):
+    """name -> (version, operands, attributes, results, effects, in-place index pairs), all as text."""
+    rows = {}
+    for name, d in decls.items():
+        if name in NO_ROW or ('in' not in d and name not in HAND):
+            continue
+        version = SINCE_FIXES.get(name, since.get(name, 0))
+        if name in HAND:
+            operands, attrs, results = HAND[name]
+            pairs = []
+        else:
+            operands = [f'{k}({n})' for n, k in d['in']]
+            attrs = d['attrs']
+            results = [f'{k[0]}({k[1]})' for k in ([x[1], x[0]] for x in d['out'])]
+            ins, outs = [x[0] for x in d['in']], [x[0] for x in d['out']]
+            named = INPLACE_FIXES.get(name) or [(i, o) for o, i in d.get('inplace', [])]
+            pairs = sorted((ins.index(i), outs.index(o)) for i, o in named if i in ins and o in outs)
+        items = []
+        for a in attrs:
+            n, tag = a[0], a[1]
+            default = c_string(default_text(tag, a[2])) if len(a) > 2 else 'NULL'
+            changed, old = retagged.get((name, n), (0, None))
+            changed = VERSION_FIXES.get((name, n), changed)
+            if not changed or changed <= version:
+                items.append(f'A({n}, {tag}, {default})')
+            elif old == 'absent':
+                items.append(f'AN({n}, {tag}, {changed}, {default})')
+            else:
+                items.append(f'AV({n}, {tag}, {OLD_TAG[old]}, {changed}, {default})')
+        rows[name] = (version, operands, items, results, op_effects(name, pairs), pairs)
+    return rows
+
+
+def wrap(head, items, tail, indent=8):
+    """One macro group, broken at 100 columns."""
+    text = '    ' + head + '(' + ' '.join(items) + ')' + tail
+    if len(text) <= WIDTH:
+        return text
+    lines, cur = ['    ' + head + '('], ' ' * indent
+    for item in items:
+        if len(cur) + len(item) + len(tail) + 1 > WIDTH and cur.strip():
+            lines.append(cur.rstrip())
+            cur = ' ' * indent
+        cur += item + ' '
+    return '\n'.join(lines + [cur.rstrip() + ')' + tail])
+
+
+def op_row_text(name, row):
+    version, operands, attrs, results, effects, _ = row
+    dialect, op = name.split('.')
+    return '\n'.join([f'PDM_OP({dialect}, {op}, {version},', wrap('OPERANDS', operands, ','),
+                      wrap('ATTRS', attrs, ','), wrap('RESULTS', results, ','), f'    {effects})'])
+
+
+OP_HEAD = '''\
+/* {what}
+ *
+ * PDM_OP(dialect, name, version, OPERANDS(...), ATTRS(...), RESULTS(...), effects), sorted by name.
+ * version: first PIR version that has the op in this form, 0 = all since 3.0.0.
+ * Operands: T tensor, O optional tensor, V vector, OV optional vector, N any number of values,
+ *   M attribute that is a value (pd_op.full when constant), MI the same for integer arrays
+ *   (pd_op.full_int_array, or builtin.combine of tensors).
+ * Attributes, in the order in which they are serialized: A(name, type, default),
+ *   AV(name, type, older type, version of the change, default),
+ *   AN(name, type, version that added it, default). A default is JSON text or NULL (none).
+ *   SCALAR stands for any scalar tag, ARRAY_ANY for an array of any element tag, ANY for anything.
+ * Results: T tensor, O optional, V vector, N any number.
+ * Checked against the framework's declarations by tools/gen_ops.py --check-ops. */
+'''
+WHAT = {
+    'builtin': 'Ops of the builtin dialect.',
+    'cf': 'Ops of the control-flow dialect.',
+    'pd_op': 'Ops of the pd_op dialect: all that the framework declares, gradients excepted.',
+}
+
+
+def seed_ops():
+    since, retagged = read_changes()
+    rows = op_rows(read_jsonl('pir_decls.jsonl', 'name'), since, retagged)
+    for dialect, what in WHAT.items():
+        names = sorted(n for n in rows if n.split('.')[0] == dialect)
+        text = OP_HEAD.format(what=what) + '\n' + '\n'.join(op_row_text(n, rows[n]) for n in names) + '\n'
+        write(f'src/ir/ops/{dialect}.def', text)
+    text = ('/* Which operand an in-place op overwrites, and the result that stands for it afterwards.\n'
+            ' * PDM_INPLACE(dialect, name, operand index, result index), sorted by name. */\n\n')
+    for n in sorted(rows):
+        for i, o in rows[n][5]:
+            text += f"PDM_INPLACE({n.replace('.', ', ')}, {i}, {o})\n"
+    write('src/ir/ops/inplace.def', text)
+
+
+def write(path, text):
+    with open(os.path.join(ROOT, path), 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
+def main():
+    if sys.argv[1:] == ['--seed-ops']:
+        seed_ops()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
