@@ -1,4 +1,28 @@
 # Layer 0: libc only.
 noinst_LTLIBRARIES += libpdm_base.la
 libpdm_base_la_CFLAGS = $(PDM_LIB_CFLAGS)
-libpdm_base_la_SOURCES =
+libpdm_base_la_SOURCES = \
+	src/base/arena.c \
+	src/base/arena.h \
+	src/base/buf.c \
+	src/base/buf.h \
+	src/base/checked.c \
+	src/base/checked.h \
+	src/base/diag.c \
+	src/base/diag.h \
+	src/base/diags.def \
+	src/base/dtype.c \
+	src/base/dtype.def \
+	src/base/dtype.h \
+	src/base/file.h \
+	src/base/intern.c \
+	src/base/intern.h \
+	src/base/map.c \
+	src/base/map.h \
+	src/base/params.h \
+	src/base/status.c \
+	src/base/status.h \
+	src/base/utf8.c \
+	src/base/utf8.h \
+	src/base/vec.c \
+	src/base/vec.h
