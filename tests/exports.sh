@@ -2,6 +2,7 @@
 # The shared library exports exactly what libpdmigrate.sym lists, the header declares exactly that,
 # and the program (linked with the archives) uses nothing else.
 set -u
+: "${srcdir:?set by make check}" "${builddir:?set by make check}"
 . "$srcdir/tests/tap/tap.sh"
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

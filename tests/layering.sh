@@ -2,6 +2,7 @@
 # Holds the table of docs/architecture.md: which folder may include which, where foreign headers may
 # stand, and (by the symbols of the archives) that no layer calls one above it.
 set -u
+: "${srcdir:?set by make check}" "${builddir:?set by make check}"
 . "$srcdir/tests/tap/tap.sh"
 cd "$srcdir" || exit 1
 
@@ -32,6 +33,7 @@ allow translator base/ legacy_graph/ ir/ translator/ pdmigrate/pdmigrate.h
 allow api base/ legacy_graph/ ir/ translator/ api/ pdmigrate/pdmigrate.h
 
 # The program includes the public header, and its own headers by their bare names.
+# shellcheck disable=SC2035,SC2046 # a list of names without blanks
 tap_is "$(strangers cli pdmigrate/pdmigrate.h $(cd src/cli && ls *.h *.def 2>/dev/null))" "" \
     "includes of src/cli"
 

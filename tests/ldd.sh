@@ -2,6 +2,7 @@
 # Program and library link only libc, libm, pthread, protobuf-c and cJSON: everything heavier would be
 # paid for at every start.
 set -u
+: "${srcdir:?set by make check}" "${builddir:?set by make check}"
 . "$srcdir/tests/tap/tap.sh"
 command -v readelf >/dev/null || tap_skip_all "readelf is not installed"
 

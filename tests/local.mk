@@ -5,7 +5,7 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 SH_LOG_DRIVER = $(LOG_DRIVER)
 PY_LOG_DRIVER = $(LOG_DRIVER)
 
-# What a test may use. PDM_RUN is a prefix for every command under test (run-tests puts valgrind there).
+# What a test may use.
 AM_TESTS_ENVIRONMENT = \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	builddir='$(abs_top_builddir)'; export builddir; \
@@ -26,7 +26,7 @@ build_tests = \
 	tests/layering.sh \
 	tests/ldd.sh
 TESTS += $(build_tests)
-EXTRA_DIST += $(build_tests) tests/tap/tap.sh
+EXTRA_DIST += $(build_tests) tests/tap/tap.sh tests/valgrind.sh
 
 include tests/unit/local.mk
 include tests/text/local.mk
@@ -35,7 +35,8 @@ include tests/fuzz/local.mk
 include tests/oom/local.mk
 include tests/oracle/local.mk
 
-# One group at a time, for run-tests: make check-unit, check-text, check-cli, check-build, check-oom.
+# One group at a time, for run-tests: make check-unit, check-text, check-cli, check-build,
+# check-oom, check-fuzz.
 check-build:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(build_tests)'
 check-unit:
@@ -46,4 +47,6 @@ check-cli:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(cli_tests)'
 check-oom:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(oom_tests)'
-.PHONY: check-build check-unit check-text check-cli check-oom
+check-fuzz:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fuzz_tests)'
+.PHONY: check-build check-unit check-text check-cli check-oom check-fuzz

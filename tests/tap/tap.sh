@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # TAP for shell tests. Source it, then:
 #   tap_ok STATUS NAME          a point: STATUS 0 is ok
 #   tap_is GOT WANT NAME        a point: equal texts

@@ -1,0 +1,44 @@
+#!/bin/sh
+# The main paths under valgrind: the unit tests in one process, and conversions of small models.
+#   tests/valgrind.sh BUILD-FOLDER
+set -u
+srcdir=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+. "$srcdir/tests/tap/tap.sh"
+build=$(cd "${1:?usage: tests/valgrind.sh BUILD-FOLDER}" && pwd) || exit 1
+command -v valgrind >/dev/null || tap_skip_all "valgrind is not installed"
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+vg="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,possible"
+
+for test in "$build"/tests/unit/check_*; do
+    case $test in *.log | *.trs | *.o) continue ;; esac
+    [ -x "$test" ] || continue
+    # shellcheck disable=SC2086 # a list of words
+    tap_try "unit tests: ${test##*/}" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $vg "$test"
+done
+
+# One of each kind: plain, parameters, control flow, decomposed; and models that must be refused.
+program=$build/src/cli/pdmigrate
+for name in op_conv2d__groups flow_while_with_cond_inside report_default_attrs_left_out \
+    op_nearest_interp__scale2; do
+    model=$srcdir/fixtures/cases/$name
+    # shellcheck disable=SC2086
+    tap_try "convert $name" $vg "$program" "$model" -o "$dir/$name.json"
+    # shellcheck disable=SC2086
+    tap_try "show $name" $vg "$program" show "$model" --text
+done
+for model in "$srcdir"/fixtures/cases/bad_*; do
+    name=${model##*/}
+    # shellcheck disable=SC2086
+    output=$($vg "$program" "$model" -o "$dir/$name.json" 2>&1)
+    status=$?
+    # 99 is valgrind, from 124 on it is a signal or a timeout.
+    if [ $status -lt 99 ]; then
+        tap_ok 0 "refuse or convert $name (exit $status)"
+    else
+        tap_ok 1 "refuse or convert $name (exit $status)"
+        tap_note "$output"
+    fi
+done
+tap_done
