@@ -1,25 +1,30 @@
 # Unit tests: one program a layer, linked only with the layers below it, so that an upward call does
-# not link. A new suite is one file here and one line in check_<layer>.c.
+# not link. A new suite is one file `tests/unit/<layer>/<name>.c` that defines
+# `Suite *pdm_suite_<name>(void)`, one line here and one row in check_<layer>.c (see main.h).
 unit_tests =
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 
 unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CHECK_CFLAGS)
 
-# unit_tests += tests/unit/check_base
-# tests_unit_check_base_CPPFLAGS = $(unit_cppflags)
-# tests_unit_check_base_LDADD = $(PDM_BASE_LIBS) $(CHECK_LIBS)
-# tests_unit_check_base_SOURCES = \
-# 	tests/unit/check_base.c \
-# 	tests/unit/main.h
+unit_tests += tests/unit/check_base
+tests_unit_check_base_CPPFLAGS = $(unit_cppflags)
+tests_unit_check_base_LDADD = $(PDM_BASE_LIBS) $(CHECK_LIBS)
+tests_unit_check_base_SOURCES = \
+	tests/unit/base/status.c \
+	tests/unit/check_base.c \
+	tests/unit/main.h
 
-# unit_tests += tests/unit/check_lg
-# tests_unit_check_lg_CPPFLAGS = $(unit_cppflags) -I$(top_builddir)/proto -I$(top_srcdir)/proto $(PROTOBUF_C_CFLAGS)
-# tests_unit_check_lg_LDADD = $(PDM_LG_LIBS) $(CHECK_LIBS)
-# tests_unit_check_lg_SOURCES = \
-# 	tests/unit/check_lg.c \
-# 	tests/unit/main.h
+unit_tests += tests/unit/check_lg
+tests_unit_check_lg_CPPFLAGS = $(unit_cppflags) \
+	-I$(top_builddir)/proto -I$(top_srcdir)/proto $(PROTOBUF_C_CFLAGS)
+tests_unit_check_lg_LDADD = $(PDM_LG_LIBS) $(CHECK_LIBS)
+tests_unit_check_lg_SOURCES = \
+	tests/unit/lg/proto.c \
+	tests/unit/check_lg.c \
+	tests/unit/main.h
 
+# When the first suite is there:
 # unit_tests += tests/unit/check_ir
 # tests_unit_check_ir_CPPFLAGS = $(unit_cppflags)
 # tests_unit_check_ir_LDADD = $(PDM_IR_LIBS) $(CHECK_LIBS)
@@ -27,6 +32,7 @@ unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CHECK_CFLAGS)
 # 	tests/unit/check_ir.c \
 # 	tests/unit/main.h
 
+# When the first suite is there:
 # unit_tests += tests/unit/check_tr
 # tests_unit_check_tr_CPPFLAGS = $(unit_cppflags)
 # tests_unit_check_tr_LDADD = $(PDM_TR_LIBS) $(CHECK_LIBS)
@@ -34,6 +40,7 @@ unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CHECK_CFLAGS)
 # 	tests/unit/check_tr.c \
 # 	tests/unit/main.h
 
+# When the first suite is there:
 # unit_tests += tests/unit/check_api
 # tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
 # tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)

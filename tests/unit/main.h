@@ -6,7 +6,7 @@
  *         X(vec)
  *     PDM_UNIT_MAIN(SUITES)
  *
- * declares `Suite *suite_arena(void);` for each row (defined in its own file) and defines main. With
+ * declares `Suite *pdm_suite_arena(void);` for each row (defined in its own file) and defines main. With
  * arguments only the suites named are run.
  */
 #ifndef PDM_TESTS_UNIT_MAIN_H
@@ -49,8 +49,8 @@ static int pdm_unit_run(const pdm_unit_row *rows, size_t n, int argc, char **arg
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define PDM_UNIT_DECLARE(name) Suite *suite_##name(void);
-#define PDM_UNIT_ROW(name) {#name, suite_##name},
+#define PDM_UNIT_DECLARE(name) Suite *pdm_suite_##name(void);
+#define PDM_UNIT_ROW(name) {#name, pdm_suite_##name},
 #define PDM_UNIT_MAIN(SUITES)                                                                      \
     SUITES(PDM_UNIT_DECLARE)                                                                       \
     int main(int argc, char **argv)                                                                \

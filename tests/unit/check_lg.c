@@ -1,0 +1,6 @@
+#include "unit/main.h"
+
+#define SUITES(X) \
+    X(proto)
+
+PDM_UNIT_MAIN(SUITES)
