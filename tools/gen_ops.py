@@ -372,12 +372,11 @@ MAP_HEAD = """\
  * Results in order: Slot, Slot* one vector result, Slot? no value when the slot is absent,
  *   - no legacy slot.
  *
- * No row, only a handler: {no_row}.
+ * No row, only a handler:{no_row}.
  *
- * Rows that hold for the plain case only, a handler looks at the op first: {with_handler}.
+ * Rows that hold for the plain case only, a handler looks at the op first:{with_handler}.
  *
- * Tensor inputs that the rows leave out, as the framework does (it uses the attribute, or nothing):
- *   {ignored}. */
+ * Tensor inputs that the rows leave out, as the framework does (it uses the attribute, or nothing):{ignored}. */
 """
 
 # status ok, but nothing general to say: name or operands depend on the op's surroundings.
@@ -410,12 +409,12 @@ MAP_FIXES = {
 MAP_DEFAULTS = {}
 
 
-def map_operands(m, slots):
+def map_operands(m, slots, kinds, optional):
     """Alternatives of each operand, by priority: tensor lists, single tensors, attribute or nothing."""
     out = []
     for i, base in enumerate(m['in']):
         lists, singles, last = [], [], []
-        if base is None:
+        if base == 'null':
             last.append('-')
         elif base.startswith('=const:'):
             last.append('#' + base[7:])
@@ -424,7 +423,7 @@ def map_operands(m, slots):
         elif base.startswith('['):
             lists.append(base[1:-1] + '*')
         else:
-            singles.append(base)
+            singles.append(base.removesuffix('.0'))
         for slot, how in m.get('opt_in', {}).items():
             if isinstance(how, dict):
                 at = how['operand'] if isinstance(how['operand'], list) else [how['operand']]
@@ -436,6 +435,8 @@ def map_operands(m, slots):
                 if rest[i] == 'null':
                     last.append('-')
         last += ['=' + a for a, how in m.get('mutable', {}).items() if i in how['operand'] and '=' + a not in last]
+        if kinds[i] in ('O', 'OV') and not last and all(w.rstrip('*') in optional for w in lists + singles):
+            last.append('-')  # the probe had given it
         out.append('|'.join(lists + singles + last))
     return out
 
@@ -454,7 +455,8 @@ def map_results(m):
     absent = m.get('out_absent', {})
     words = []
     for slot in m['out']:
-        if slot is None:
+        slot = slot.removesuffix('.0')
+        if slot == 'null':
             words.append('-')
         elif slot.startswith('['):
             words.append(slot[1:-1] + '*' + '?' * (slot[1:-1] in absent))
@@ -463,14 +465,19 @@ def map_results(m):
     return words
 
 
-def map_row(op, m, slots):
-    operands = map_operands(m, slots)
+def map_row(op, m, schema, decl):
+    slots = {n: 'list' in flags for n, flags, _ in schema['input']}
+    optional = {n for n, flags, _ in schema['input'] if 'optional' in flags}
+    operands = map_operands(m, slots, [k for _, k in decl['in']], optional)
     fields = [[op], [m['pir'].removeprefix('pd_op.')], [w + ',' * (i + 1 < len(operands)) for i, w in enumerate(operands)],
               map_attrs(m), map_results(m), MAP_DEFAULTS.get(op, [])]
     flat = 'PDM_TR_MAP(' + ', '.join(c_string(' '.join(f)) for f in fields) + ')'
     if len(flat) <= WIDTH:
         return flat
-    return (f'PDM_TR_MAP({c_string(op)}, {c_string(fields[1][0])},\n    '
+    first = f'PDM_TR_MAP({c_string(op)}, {c_string(fields[1][0])},'
+    if len(first) > WIDTH:
+        first = first.replace(', ', ',\n    ', 1)
+    return (first + '\n    '
             + ',\n    '.join(c_words(f) for f in fields[2:]) + ')')
 
 
@@ -483,7 +490,7 @@ def prose(words, indent=' *   '):
             lines.append(cur)
             cur = ''
         cur += (' ' if cur else '') + w
-    return ('\n' + indent).join([''] + lines + [cur]).lstrip(' ')
+    return ''.join('\n' + indent + line for line in lines + [cur])
 
 
 def translated():
@@ -495,16 +502,14 @@ def translated():
 
 
 def map_text():
-    schemas = read_schemas()
+    schemas, decls = read_schemas(), read_jsonl('pir_decls.jsonl', 'name')
     rows, ignored = [], []
     for op, m in translated():
-        slots = {n: 'list' in fl for n, fl, _ in schemas[op]['input']}
-        rows.append(map_row(op, m, slots))
+        rows.append(map_row(op, m, schemas[op], decls[m['pir']]))
         left = [s for s, how in m.get('opt_in', {}).items() if how == 'ignored']
         ignored += [f'{op}.{s}' for s in left]
     head = MAP_HEAD.format(no_row=prose(sorted(MAP_NO_ROW | set(MAP_HANDLERS))),
                            with_handler=prose(sorted(MAP_WITH_HANDLER)), ignored=prose(ignored))
-    head = '\n'.join(line.rstrip() for line in head.split('\n'))
     return head + '\n' + '\n'.join(rows) + '\n'
 
 
