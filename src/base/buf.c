@@ -114,9 +114,10 @@ typedef struct decimal {
 } decimal;
 
 /*
- * Fewest digits that read back as value (positive, finite). printf and strtod share the locale, and only digits are taken out of
- * the text, so its decimal point does not matter. Up to 15 digits survive a double (unless it is subnormal), so that a shorter
- * form shows up as trailing zeros of the 15-digit one.
+ * Fewest digits that read back as value (positive, finite). printf and strtod share the locale, and
+ * only digits are taken out of the text, so its decimal point does not matter. Up to 15 digits
+ * survive a double (unless it is subnormal), so that a shorter form shows up as trailing zeros of
+ * the 15-digit one.
  */
 static void shortest(double value, decimal *out)
 {

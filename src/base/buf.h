@@ -1,6 +1,7 @@
 /*
- * Growable byte buffer for text and file contents. Appends have a sticky failure: after an out-of-memory every further append does
- * nothing and pdm_buf_ok is false, so that printers need one check at the end. Numbers are formatted independently of the locale.
+ * Growable byte buffer for text and file contents. Appends have a sticky failure: after an
+ * out-of-memory every further append does nothing and pdm_buf_ok is false, so that printers need
+ * one check at the end. Numbers are formatted independently of the locale.
  */
 #ifndef PDM_BASE_BUF_H
 #define PDM_BASE_BUF_H
@@ -21,11 +22,13 @@ bool pdm_buf_ok(const pdm_buf *buf);
 void pdm_buf_put(pdm_buf *buf, const void *data, size_t size);
 void pdm_buf_puts(pdm_buf *buf, const char *text);
 void pdm_buf_putc(pdm_buf *buf, char c);
-void pdm_buf_printf(pdm_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3))); /* no %f, %g, %e */
+void pdm_buf_printf(pdm_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* no %f, %g, %e */
 void pdm_buf_i64(pdm_buf *buf, int64_t value);
 /*
- * Shortest decimal text that reads back as the same double: whole values keep ".0", exponents below -5 or from 15 digits on are
- * written like 1e-05, 1.5e+16 (the form of PIR JSON files). Non-finite: "inf", "-inf", "nan" (callers that need other spellings ask first).
+ * Shortest decimal text that reads back as the same double: whole values keep ".0"; below 1e-4 and
+ * from 1e15 on it has an exponent, like 1e-05, 1.5e+16 (the form of PIR JSON files). Non-finite:
+ * "inf", "-inf", "nan" (callers that need other spellings ask first).
  */
 void pdm_buf_double(pdm_buf *buf, double value);
 /* A JSON string with quotes: escapes `"`, `\` and control characters, everything else raw. */

@@ -55,7 +55,8 @@ static pdm_status status_of(pdm_diag_code code)
     return PDM_INTERNAL;
 }
 
-/* What stops the user first wins: there is no point in telling that ops are unsupported when a file is missing. */
+/* What stops the user first wins: there is no point in telling that ops are unsupported when a file
+ * is missing. */
 static int rank_of(pdm_status status)
 {
     switch (status) {
@@ -81,7 +82,8 @@ static int rank_of(pdm_status status)
     return 8;
 }
 
-/* Names come from hostile files: what is not printable UTF-8 becomes \xNN, what does not fit is cut. */
+/* Names come from hostile files: what is not printable UTF-8 becomes \xNN, what does not fit is
+ * cut. */
 static void sanitize(const char *in, char *out, size_t capacity)
 {
     const size_t size = strlen(in);
@@ -90,8 +92,7 @@ static void sanitize(const char *in, char *out, size_t capacity)
     for (size_t i = 0; i < size;) {
         const unsigned char c = (unsigned char)in[i];
         size_t len = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-        const bool good =
-            len <= size - i && pdm_utf8_valid(in + i, len) && c >= 0x20 && c != 0x7f;
+        const bool good = len <= size - i && pdm_utf8_valid(in + i, len) && c >= 0x20 && c != 0x7f;
 
         if (n + 5 > capacity)
             break;
@@ -130,7 +131,9 @@ static void deliver(const pdm_diag_sink *sink, pdm_diag_code code, const pdm_loc
         loc = &nowhere;
     const pdm_diagnostic d = {
         .id = catalogue[code].id,
-        .severity = cls == NOTE ? PDM_NOTE : cls == WARNING ? PDM_WARNING : PDM_ERROR,
+        .severity = cls == NOTE      ? PDM_NOTE
+                    : cls == WARNING ? PDM_WARNING
+                                     : PDM_ERROR,
         .message = message,
         .hint = hint,
         .file = loc->file,

@@ -1,7 +1,8 @@
 /*
- * Diagnostics: what is wrong in the user's model, told through a sink. A status only says that a call failed; the sink carries the
- * reasons, and counts them so that a pass over a model can collect all problems before it fails.
- * A sink belongs to one thread. Messages are formatted into a bounded buffer: emitting allocates nothing and cannot fail.
+ * Diagnostics: what is wrong in the user's model, told through a sink. A status only says that a
+ * call failed; the sink carries the reasons, and counts them so that a pass over a model can
+ * collect all problems before it fails. A sink belongs to one thread. Messages are formatted into a
+ * bounded buffer: emitting allocates nothing and cannot fail.
  */
 #ifndef PDM_BASE_DIAG_H
 #define PDM_BASE_DIAG_H
@@ -16,7 +17,8 @@ typedef enum pdm_diag_code {
     PDM_D_COUNT
 } pdm_diag_code;
 
-/* Where. Fill what is known with designated initialisers after PDM_NOWHERE's values: use pdm_loc_* helpers. */
+/* Where. Fill what is known with designated initialisers after PDM_NOWHERE's values: use pdm_loc_*
+ * helpers. */
 typedef struct pdm_loc {
     const char *file;
     int64_t offset, line, column;
@@ -29,19 +31,21 @@ typedef struct pdm_loc {
 typedef struct pdm_diag_sink {
     pdm_diagnostic_fn fn; /* may be NULL */
     void *user;
-    bool verbose;         /* pass notes on */
+    bool verbose; /* pass notes on */
     size_t num_errors, num_warnings;
     size_t num_invalid;     /* errors whose catalogue row says that the model is invalid */
     size_t num_unsupported; /* errors that say unsupported */
-    pdm_status worst;       /* status that the errors so far amount to: INVALID_MODEL wins over UNSUPPORTED */
+    pdm_status
+        worst; /* status that the errors so far amount to: INVALID_MODEL wins over UNSUPPORTED */
 } pdm_diag_sink;
 
 /*
- * Emit a diagnostic; hint may be NULL. The status class of the error comes from the catalogue. sink may be NULL (dropped).
- * Returns the status that this diagnostic stands for (PDM_OK for warnings and notes), so that `return pdm_diag(...)` reads well.
+ * Emit a diagnostic; hint may be NULL. The status class of the error comes from the catalogue. sink
+ * may be NULL (dropped). Returns the status that this diagnostic stands for (PDM_OK for warnings
+ * and notes), so that `return pdm_diag(...)` reads well.
  */
-pdm_status pdm_diag(pdm_diag_sink *sink, pdm_diag_code code, const pdm_loc *loc, const char *hint, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+pdm_status pdm_diag(pdm_diag_sink *sink, pdm_diag_code code, const pdm_loc *loc, const char *hint,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 const char *pdm_diag_id(pdm_diag_code code);
 const char *pdm_diag_explanation(pdm_diag_code code);

@@ -1,4 +1,5 @@
-/* Element types, one row each in dtype.def. PDM_UNDEFINED (0) means "not given"; its PIR name is "Undefined(ALL_DTYPE)". */
+/* Element types, one row each in dtype.def. PDM_UNDEFINED (0) means "not given"; its PIR name is
+ * "Undefined(ALL_DTYPE)". */
 #ifndef PDM_BASE_DTYPE_H
 #define PDM_BASE_DTYPE_H
 

@@ -57,7 +57,8 @@ void pdm_intern_deinit(pdm_intern *table)
 }
 
 /* The slot that holds the text, or the free one where it belongs. */
-static pdm_intern_slot *slot_of(const pdm_intern *table, uint64_t hash, const char *text, size_t len)
+static pdm_intern_slot *slot_of(const pdm_intern *table, uint64_t hash, const char *text,
+                                size_t len)
 {
     size_t i = (size_t)hash & (table->capacity - 1);
 

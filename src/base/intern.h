@@ -1,4 +1,5 @@
-/* Interned strings: equal contents give the same pointer for the life of the table. One thread at a time. */
+/* Interned strings: equal contents give the same pointer for the life of the table. One thread at a
+ * time. */
 #ifndef PDM_BASE_INTERN_H
 #define PDM_BASE_INTERN_H
 

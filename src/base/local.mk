@@ -14,11 +14,13 @@ libpdm_base_la_SOURCES = \
 	src/base/dtype.c \
 	src/base/dtype.def \
 	src/base/dtype.h \
+	src/base/file.c \
 	src/base/file.h \
 	src/base/intern.c \
 	src/base/intern.h \
 	src/base/map.c \
 	src/base/map.h \
+	src/base/params.c \
 	src/base/params.h \
 	src/base/status.c \
 	src/base/status.h \

@@ -1,6 +1,7 @@
 /*
- * Hash map from a pointer (compared by address: interned strings, values, ops) to a pointer-sized payload.
- * Open addressing; iteration order is unspecified, so never let it decide an output. One thread at a time.
+ * Hash map from a pointer (compared by address: interned strings, values, ops) to a pointer-sized
+ * payload. Open addressing; iteration order is unspecified, so never let it decide an output. One
+ * thread at a time.
  */
 #ifndef PDM_BASE_MAP_H
 #define PDM_BASE_MAP_H

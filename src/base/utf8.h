@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 bool pdm_utf8_valid(const char *text, size_t size);
-/* Encode a code point into out (4 bytes room); the number of bytes, 0 when it is not a scalar value. */
+/* Encode a code point into out (4 bytes room); the number of bytes, 0 when it is not a scalar
+ * value. */
 size_t pdm_utf8_encode(unsigned code_point, char *out);
 
 #endif
