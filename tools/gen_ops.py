@@ -95,7 +95,7 @@ EFFECTS = {
     'ALLOCATES | READS': 'pd_op.create_array_like pd_op.assign_array pd_op.tensor_to_array',
     'READS': 'cf.has_elements builtin.parameter pd_op.data pd_op.feed pd_op.load_combine pd_op.read_file '
              'pd_op.array_read pd_op.array_length pd_op.array_to_tensor pd_op.slice_array pd_op.slice_array_dense '
-             'pd_op.lod_array_length pd_op.add_n_array pd_op.tensorrt_engine pd_op.shadow_feed '
+             'pd_op.lod_array_length pd_op.beam_search_decode pd_op.add_n_array pd_op.tensorrt_engine pd_op.shadow_feed '
              'pd_op.shadow_feed_tensors',
     'WRITES': 'cf.tuple_push pd_op.write_to_array pd_op.enable_check_model_nan_inf '
               'pd_op.disable_check_model_nan_inf',
@@ -252,6 +252,57 @@ def seed_ops():
     write('src/ir/ops/inplace.def', text)
 
 
+def parse_op_rows(path):
+    """name -> (version, operands, attributes without defaults, results) of the rows in a file."""
+    with open(os.path.join(ROOT, path), encoding='utf-8') as f:
+        text = re.sub(r'/\*.*?\*/', '', f.read(), flags=re.S)
+    rows = {}
+    group = r'{}\(((?:"(?:\\.|[^"\\])*"|\([^()"]*(?:"(?:\\.|[^"\\])*"[^()"]*)*\)|[^()"])*)\),'
+    row = re.compile(r'PDM_OP\((\w+), (\w+), (\d+),\s*' + r'\s*'.join(map(group.format, ('OPERANDS', 'ATTRS', 'RESULTS')))
+                     + r'\s*([A-Z_ |]+)\)')
+    for m in row.finditer(text):
+        attrs = [re.sub(r', (?:NULL|"(?:\\.|[^"\\])*")\)$', ')', a)
+                 for a in re.findall(r'\w+\((?:"(?:\\.|[^"\\])*"|[^()"])*\)', m[5])]
+        rows[f'{m[1]}.{m[2]}'] = (int(m[3]), m[4].split(), attrs, m[6].split())
+    if len(rows) != text.count('PDM_OP('):
+        print(f'{path}: {text.count("PDM_OP(")} rows, {len(rows)} understood')
+    return rows
+
+
+def check_ops():
+    """Compare the rows kept by hand with the declarations (defaults and effects are free)."""
+    since, retagged = read_changes()
+    decls = op_rows(read_jsonl('pir_decls.jsonl', 'name'), since, retagged)
+    bad, rows = 0, {}
+    for dialect in WHAT:
+        rows.update(parse_op_rows(f'src/ir/ops/{dialect}.def'))
+    for name in sorted(rows.keys() | decls.keys()):
+        want = None
+        if name in decls:
+            version, operands, attrs, results = decls[name][:4]
+            attrs = [re.sub(r', (?:NULL|"(?:\\.|[^"\\])*")\)$', ')', a) for a in attrs]
+            want = (version, operands, attrs, results)
+        if rows.get(name) != want:
+            print(f'{name}: row {rows.get(name)}, declared {want}')
+            bad = 1
+    with open(os.path.join(ROOT, 'src/ir/ops/inplace.def'), encoding='utf-8') as f:
+        pairs = {(f'{d}.{n}', int(i), int(o)) for d, n, i, o
+                 in re.findall(r'^PDM_INPLACE\((\w+), (\w+), (\d+), (\d+)\)', f.read(), flags=re.M)}
+    for name, i, o in sorted(pairs ^ {(n, i, o) for n, r in decls.items() for i, o in r[5]}):
+        print(f'{name}: in-place pair {i} -> {o} in one of inplace.def and the declarations only')
+        bad = 1
+    for name, seen in read_jsonl('pir_ops.jsonl', 'name').items():
+        if name.startswith('onednn_op.') or name in HAND:
+            continue
+        row = rows.get(name, (0, [], [], []))
+        names = [re.match(r'\w+\((\w+)', a)[1] for a in row[2]]
+        if (len(row[1]) not in (seen['operands'] if isinstance(seen['operands'], list) else [seen['operands']])
+                or len(row[3]) != seen['results'] or names != [a[0] for a in seen['attrs']]):
+            print(f'{name}: row {row}, in files {seen}')
+            bad = 1
+    return bad
+
+
 # ------------------------------------------------------------------- src/legacy_graph/op_schema.def
 
 SCHEMA_HEAD = """\
@@ -292,6 +343,8 @@ def used_attrs(maps):
     return used
 
 
+# Attributes marked as extra that change what the op computes: read by handlers.
+KEPT_EXTRA = {'beta', 'fix_seed', 'is_test', 'moving_rate', 'seed', 'threshold'}
 # Types that reflection does not tell (empty defaults without a type).
 TYPE_FIXES = {('nce', 'custom_neg_classes'): 'INTS', ('fc', 'fused_reshape2_shape'): 'INTS'}
 
@@ -340,7 +393,7 @@ def schema_text():
                            for n, fl, _ in row[kind]])
         attrs = []
         for n, fl, default in row['attr']:
-            if 'extra' in fl and (op, n) not in used:
+            if 'extra' in fl and (op, n) not in used and n not in KEPT_EXTRA:
                 continue
             tag = TYPE_FIXES.get((op, n), fl[0])
             if not re.fullmatch('[A-Z0-9]+', tag):
@@ -539,6 +592,8 @@ def main():
         seed_ops()
     elif mode == '--check':
         return check_generated()
+    elif mode == '--check-ops':
+        return check_ops()
     elif not mode:
         for path, make in GENERATED.items():
             write(path, make())
