@@ -149,6 +149,8 @@ def default_text(tag, value):
     def one(kind, v):
         if kind in ('F32', 'F64'):
             return repr(float(v))
+        if kind in ('I32', 'I64'):
+            return str(int(v))
         return json.dumps(v, separators=(',', ':'))
     if tag == 'PLACE' and value == []:
         value = [0, 0, '']
