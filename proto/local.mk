@@ -10,9 +10,13 @@ proto/framework.stamp: proto/framework.proto
 	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ && \
 	$(PROTOC_C) --proto_path=$(srcdir)/proto --c_out=proto $(srcdir)/proto/framework.proto && \
 	: >$@
-$(pdm_pb_files): proto/framework.stamp
-	@if test -f $@ || test -f $(srcdir)/$@; then :; \
-	else rm -f proto/framework.stamp; $(MAKE) $(AM_MAKEFLAGS) proto/framework.stamp; fi
+
+# One after the other, so that no two of them make the stamp at once when a file was removed.
+proto/framework.pb-c.c: proto/framework.stamp
+	@test -f $@ || test -f $(srcdir)/$@ || $(pdm_pb_remake)
+proto/framework.pb-c.h: proto/framework.pb-c.c
+	@test -f $@ || test -f $(srcdir)/$@ || $(pdm_pb_remake)
+pdm_pb_remake = { rm -f proto/framework.stamp; $(MAKE) $(AM_MAKEFLAGS) proto/framework.stamp; }
 
 # Its own library: foreign code that our warning flags do not hold for.
 noinst_LTLIBRARIES += libpdm_pb.la

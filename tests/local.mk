@@ -13,6 +13,8 @@ AM_TESTS_ENVIRONMENT = \
 	PDM_SANITIZERS='$(PDM_SANITIZERS_ON)'; export PDM_SANITIZERS; \
 	PDM_SHARED='$(PDM_SHARED_ON)'; export PDM_SHARED; \
 	CC='$(CC)'; export CC; \
+	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
+	MAKE='$(MAKE)'; export MAKE; \
 	LC_ALL=C; export LC_ALL; \
 	$(PDM_SAN_ENV)
 
@@ -23,6 +25,7 @@ endif
 
 build_tests = \
 	tests/exports.sh \
+	tests/install.sh \
 	tests/layering.sh \
 	tests/ldd.sh
 TESTS += $(build_tests)
