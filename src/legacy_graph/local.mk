@@ -4,4 +4,12 @@ libpdm_lg_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/proto -I$(top_srcdir)/p
 	$(PROTOBUF_C_CFLAGS)
 libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_lg_la_LIBADD = libpdm_pb.la
-libpdm_lg_la_SOURCES =
+libpdm_lg_la_SOURCES = \
+	src/legacy_graph/check.c \
+	src/legacy_graph/program.c \
+	src/legacy_graph/program.h \
+	src/legacy_graph/read.c \
+	src/legacy_graph/read.h \
+	src/legacy_graph/report.h \
+	src/legacy_graph/wire.c \
+	src/legacy_graph/wire.h
