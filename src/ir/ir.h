@@ -139,7 +139,7 @@ struct pdm_ir_value {
 #define PDM_IR_INLINE_RESULTS 6
 
 struct pdm_ir_use {      /* an operand; lives in its op's allocation */
-    pdm_ir_value *value; /* NULL: absent operand, in no list */
+    _Alignas(8) pdm_ir_value *value; /* NULL: absent operand, in no list */
     pdm_ir_op *owner;
     pdm_ir_use *next;    /* next use of the same value */
     uintptr_t *back;     /* address of the word that points here (tag bits in it are kept when it is the value's) */
@@ -160,7 +160,7 @@ void pdm_ir_use_set(pdm_ir_use *use, pdm_ir_value *value);
 
 /* One allocation: [out-of-line results | inline results | op | operands | region pointers]. */
 struct pdm_ir_op {
-    const pdm_ir_op_info *info;
+    _Alignas(8) const pdm_ir_op_info *info;
     pdm_ir_block *block;      /* NULL: detached */
     pdm_ir_op *prev, *next;
     pdm_ir_named_attr *attrs; /* sorted by name; malloc'ed */
@@ -219,12 +219,14 @@ struct pdm_ir_block {
 
 struct pdm_ir_region {
     pdm_ir_op *owner; /* NULL: detached */
+    uint32_t index;   /* which region of its owner */
     pdm_ir_block *first, *last;
 };
 
 pdm_ir_region *pdm_ir_region_create(void);
 void pdm_ir_region_destroy(pdm_ir_region *region); /* detached only */
 pdm_ir_block *pdm_ir_block_create(void);
+void pdm_ir_block_destroy(pdm_ir_block *block); /* detached only */
 void pdm_ir_region_append(pdm_ir_region *region, pdm_ir_block *block);
 /* A region with one empty block; NULL when out of memory. */
 pdm_ir_region *pdm_ir_region_create_with_block(void);

@@ -2,4 +2,21 @@
 noinst_LTLIBRARIES += libpdm_ir.la
 libpdm_ir_la_CPPFLAGS = $(AM_CPPFLAGS) $(CJSON_CFLAGS)
 libpdm_ir_la_CFLAGS = $(PDM_LIB_CFLAGS)
-libpdm_ir_la_SOURCES =
+
+# core
+libpdm_ir_la_SOURCES = \
+	src/ir/attr.c \
+	src/ir/context.c \
+	src/ir/decl.c \
+	src/ir/ir.h \
+	src/ir/ir_t.h \
+	src/ir/module.c \
+	src/ir/op.c \
+	src/ir/op_info.h \
+	src/ir/op_table.c \
+	src/ir/ops/builtin.def \
+	src/ir/ops/cf.def \
+	src/ir/ops/inplace.def \
+	src/ir/ops/pd_op.def \
+	src/ir/region.c \
+	src/ir/type.c

@@ -11,7 +11,8 @@
 typedef enum pdm_ir_operand_kind {
     PDM_IR_OPERAND_TENSOR, PDM_IR_OPERAND_OPTIONAL, PDM_IR_OPERAND_VECTOR, PDM_IR_OPERAND_OPTIONAL_VECTOR,
     PDM_IR_OPERAND_MUTABLE,    /* a scalar attribute that became an operand: pd_op.full when constant */
-    PDM_IR_OPERAND_MUTABLE_INTS /* an integer array: pd_op.full_int_array, or a combine of tensors */
+    PDM_IR_OPERAND_MUTABLE_INTS, /* an integer array: pd_op.full_int_array, or a combine of tensors */
+    PDM_IR_OPERAND_MANY          /* any number of values; at most once in a row, and last */
 } pdm_ir_operand_kind;
 
 typedef struct pdm_ir_operand_desc {
@@ -19,11 +20,11 @@ typedef struct pdm_ir_operand_desc {
     pdm_ir_operand_kind kind;
 } pdm_ir_operand_desc;
 
-/* Declared attribute types. ARRAY_ANY: elements of any kind. */
+/* Declared attribute types. ARRAY_ANY: elements of any kind. SCALAR: any number, bool or complex. ANY: anything. */
 typedef enum pdm_ir_decl_type {
     PDM_IR_T_BOOL, PDM_IR_T_I32, PDM_IR_T_I64, PDM_IR_T_F32, PDM_IR_T_F64, PDM_IR_T_STR, PDM_IR_T_ARRAY_BOOL, PDM_IR_T_ARRAY_I32, PDM_IR_T_ARRAY_I64,
     PDM_IR_T_ARRAY_F32, PDM_IR_T_ARRAY_F64, PDM_IR_T_ARRAY_STR, PDM_IR_T_ARRAY_ANY, PDM_IR_T_INT_ARRAY, PDM_IR_T_DTYPE, PDM_IR_T_LAYOUT, PDM_IR_T_PLACE,
-    PDM_IR_T_SCALAR, PDM_IR_T_TYPE
+    PDM_IR_T_SCALAR, PDM_IR_T_TYPE, PDM_IR_T_ANY
 } pdm_ir_decl_type;
 
 typedef struct pdm_ir_attr_desc {
@@ -37,7 +38,7 @@ typedef struct pdm_ir_attr_desc {
 
 typedef struct pdm_ir_result_desc {
     const char *name;
-    pdm_ir_operand_kind kind; /* TENSOR, OPTIONAL or VECTOR */
+    pdm_ir_operand_kind kind; /* TENSOR, OPTIONAL, VECTOR or MANY */
 } pdm_ir_result_desc;
 
 enum { /* effects and kinds of an op: bits of pdm_ir_op_desc.flags */
@@ -65,6 +66,9 @@ size_t pdm_ir_op_desc_count(void);
 const pdm_ir_op_desc *pdm_ir_op_desc_at(size_t index);
 const pdm_ir_attr_desc *pdm_ir_op_desc_attr(const pdm_ir_op_desc *desc, const char *name); /* NULL if absent */
 pdm_ir_decl_type pdm_ir_attr_desc_type(const pdm_ir_attr_desc *desc, int version); /* the type it has in that version */
+/* Whether an attribute has a declared type; arrays of any length, also empty. */
+bool pdm_ir_decl_type_fits(pdm_ir_decl_type type, pdm_ir_attr attr);
+const char *pdm_ir_decl_type_name(pdm_ir_decl_type type); /* "i32", "array<f32>", ... */
 /* In-place pairs of an op (ops/inplace.def): the result that writes operand i, or -1. */
 int pdm_ir_inplace_result(const char *op_name, int operand);
 
