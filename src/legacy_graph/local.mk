@@ -6,10 +6,15 @@ libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_lg_la_LIBADD = libpdm_pb.la
 libpdm_lg_la_SOURCES = \
 	src/legacy_graph/check.c \
+	src/legacy_graph/dump.c \
+	src/legacy_graph/dump.h \
+	src/legacy_graph/op_schema.def \
 	src/legacy_graph/program.c \
 	src/legacy_graph/program.h \
 	src/legacy_graph/read.c \
 	src/legacy_graph/read.h \
 	src/legacy_graph/report.h \
+	src/legacy_graph/schema.c \
+	src/legacy_graph/schema.h \
 	src/legacy_graph/wire.c \
 	src/legacy_graph/wire.h

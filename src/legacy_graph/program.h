@@ -1,8 +1,8 @@
 /*
- * A legacy program (ProgramDesc) as plain structs. Everything lives in the program's arena; names are
- * interned in its table, so they compare by pointer. Built by the reader, immutable afterwards; any
- * number of readers at a time. Dropped are fields that the format does not define (there is a note), and
- * the element descriptions of TUPLE and READER variables.
+ * A legacy program (ProgramDesc) as plain structs. Everything lives in the program's arena; names
+ * are interned in its table, so they compare by pointer. Built by the reader, immutable afterwards;
+ * any number of readers at a time. Dropped are fields that the format does not define (there is a
+ * note), and the element descriptions of TUPLE and READER variables.
  */
 #ifndef PDM_LG_PROGRAM_H
 #define PDM_LG_PROGRAM_H
@@ -57,7 +57,10 @@ typedef enum pdm_lg_var_kind {
 } pdm_lg_var_kind;
 
 typedef enum pdm_lg_scalar_type {
-    PDM_LG_SCALAR_BOOL = 1, PDM_LG_SCALAR_I64 = 2, PDM_LG_SCALAR_F64 = 3, PDM_LG_SCALAR_C128 = 4
+    PDM_LG_SCALAR_BOOL = 1,
+    PDM_LG_SCALAR_I64 = 2,
+    PDM_LG_SCALAR_F64 = 3,
+    PDM_LG_SCALAR_C128 = 4
 } pdm_lg_scalar_type;
 
 typedef struct pdm_lg_scalar {
@@ -65,13 +68,16 @@ typedef struct pdm_lg_scalar {
     bool b;
     int64_t i;
     double r;
-    struct { double re, im; } c;
+    struct {
+        double re, im;
+    } c;
 } pdm_lg_scalar;
 
 typedef struct pdm_lg_attr {
     const char *name;
-    pdm_lg_attr_type type; /* says which member of u holds; unknown ones never get past the reader */
-    size_t count;          /* of the list kinds */
+    pdm_lg_attr_type
+        type;     /* says which member of u holds; unknown ones never get past the reader */
+    size_t count; /* of the list kinds */
     union {
         int32_t i;            /* INT */
         float f;              /* FLOAT */
@@ -114,11 +120,11 @@ typedef struct pdm_lg_var {
     int32_t kind;         /* VarType number; usually one of pdm_lg_var_kind */
     pdm_dtype dtype;      /* element type of the tensor kinds; PDM_UNDEFINED when there is none */
     int32_t dtype_number; /* as in the file; -1: none */
-    /* As in the file: those of inputs and parameters are >= -1; others may be products with an unknown
-     * dimension, so any negative number stands for unknown. */
+    /* As in the file: those of inputs and parameters are >= -1; others may be products with an
+     * unknown dimension, so any negative number stands for unknown. */
     const int64_t *dims;
     size_t rank;
-    bool has_tensor;   /* a TensorDesc was given */
+    bool has_tensor; /* a TensorDesc was given */
     int32_t lod_level;
     bool persistable, need_check_feed, is_parameter, stop_gradient;
     bool has_need_check_feed, has_is_parameter, has_stop_gradient;
@@ -159,15 +165,16 @@ void pdm_lg_program_destroy(pdm_lg_program *program); /* NULL is allowed */
 const pdm_lg_slot *pdm_lg_find_input(const pdm_lg_op *op, const char *name);
 const pdm_lg_slot *pdm_lg_find_output(const pdm_lg_op *op, const char *name);
 const pdm_lg_attr *pdm_lg_find_attr(const pdm_lg_op *op, const char *name);
-/* The declaration of an interned name in this block only, or in the nearest block upward. A gradient
- * block (forward_idx) also uses names of its forward block, which are not found so. */
+/* The declaration of an interned name in this block only, or in the nearest block upward. A
+ * gradient block (forward_idx) also uses names of its forward block, which are not found so. */
 const pdm_lg_var *pdm_lg_block_var(const pdm_lg_block *block, const char *name);
 /* out_block may be NULL. */
 const pdm_lg_var *pdm_lg_lookup_var(const pdm_lg_program *program, int32_t block, const char *name,
                                     int32_t *out_block);
 /* Version of an op type in op_version_map; 0 when absent. */
 int32_t pdm_lg_op_version_of(const pdm_lg_program *program, const char *type);
-/* Index of the sub-block that the op's BLOCK attribute (sub_block, else the first) names; -1: none. */
+/* Index of the sub-block that the op's BLOCK attribute (sub_block, else the first) names; -1: none.
+ */
 int32_t pdm_lg_sub_block(const pdm_lg_op *op);
 /* A parameter: persistable and not a feed, fetch, reader or raw variable. */
 bool pdm_lg_var_is_param(const pdm_lg_var *var);

@@ -1,6 +1,7 @@
 /*
- * Schemas of legacy ops (op_schema.def): slots, attribute types and *legacy* defaults. Rows are text,
- * parsed on first use into the table that a pdm_lg_schemas owns (one per context; one thread at a time).
+ * Schemas of legacy ops (op_schema.def): slots, attribute types and *legacy* defaults. Rows are
+ * text, parsed on first use into the table that a pdm_lg_schemas owns (one per context; one thread
+ * at a time).
  */
 #ifndef PDM_LG_SCHEMA_H
 #define PDM_LG_SCHEMA_H
