@@ -56,7 +56,7 @@ def check_case(program, name, wanted, says, tmp):
     if code and left:
         return "exit %d, but it wrote %s" % (code, " ".join(left))
     for pattern in says:
-        if not re.search(pattern, conv.stderr):
+        if not re.search(pattern, conv.stderr, re.I | re.S):
             return "the diagnostic does not match /%s/: %s" % (pattern, conv.last_line())
     return check_output(prefix) if code == 0 else None
 
