@@ -17,8 +17,7 @@ typedef enum pdm_diag_code {
     PDM_D_COUNT
 } pdm_diag_code;
 
-/* Where. Fill what is known with designated initialisers after PDM_NOWHERE's values: use pdm_loc_*
- * helpers. */
+/* Where. Begin with PDM_NOWHERE and fill in what is known. */
 typedef struct pdm_loc {
     const char *file;
     int64_t offset, line, column;
@@ -35,8 +34,9 @@ typedef struct pdm_diag_sink {
     size_t num_errors, num_warnings;
     size_t num_invalid;     /* errors whose catalogue row says that the model is invalid */
     size_t num_unsupported; /* errors that say unsupported */
-    pdm_status
-        worst; /* status that the errors so far amount to: INVALID_MODEL wins over UNSUPPORTED */
+    /* What the errors so far amount to: INVALID_MODEL wins over UNSUPPORTED, a file that fails over
+     * both. */
+    pdm_status worst;
 } pdm_diag_sink;
 
 /*

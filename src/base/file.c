@@ -336,9 +336,10 @@ void pdm_out_put(pdm_out *out, const void *data, size_t size)
 {
     if (out->error || size == 0)
         return;
-    if (size > BUFFER_SIZE - out->buffered)
+    const bool direct = size > BUFFER_SIZE / 2;
+    if (direct || size > BUFFER_SIZE - out->buffered)
         flush(out);
-    if (size > BUFFER_SIZE / 2) {
+    if (direct) {
         append(out, data, size);
         return;
     }

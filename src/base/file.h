@@ -26,13 +26,13 @@ PDM_MUST_USE pdm_status pdm_file_read(const char *path, uint64_t max_size, pdm_d
 /* Open a regular file for reading at any offset. The caller closes *out_fd. */
 PDM_MUST_USE pdm_status pdm_file_open(const char *path, pdm_diag_sink *sink, int *out_fd,
                                       uint64_t *out_size);
-/* The message of an errno value. storage is used or not. */
+/* The message of an errno value, in storage or elsewhere. */
 const char *pdm_errno_text(int error, char *storage, size_t size);
 /* Exactly size bytes at offset, or PDM_IO. */
 PDM_MUST_USE pdm_status pdm_file_read_at(int fd, uint64_t offset, void *out, size_t size);
 
 /*
- * An output that is invisible until pdm_out_commit: a nameless file (O_TMPFILE) in the target's
+ * An output that is invisible until pdm_out_publish: a nameless file (O_TMPFILE) in the target's
  * folder, or a hidden named one where the file system has none. After a kill or an error nothing,
  * or the old file, is there.
  */
@@ -47,10 +47,12 @@ typedef struct pdm_out {
 } pdm_out;
 
 PDM_MUST_USE pdm_status pdm_out_begin(pdm_out *out, const char *path, pdm_diag_sink *sink);
-void pdm_out_put(pdm_out *out, const void *data,
-                 size_t size); /* buffered; failure is sticky and told by commit */
-/* Append bytes [offset, offset+size) of fd, copied in the kernel where possible, holes kept,
- * constant memory. */
+/* Buffered; a failure is sticky and told by pdm_out_finish. */
+void pdm_out_put(pdm_out *out, const void *data, size_t size);
+/*
+ * Append bytes [offset, offset+size) of fd, copied in the kernel where possible, holes kept, in
+ * constant memory. Moves the file position of fd. Failures as above.
+ */
 void pdm_out_copy(pdm_out *out, int fd, uint64_t offset, uint64_t size);
 /* Flush and fsync, ready for pdm_out_publish: lets several outputs be complete before the first one
  * appears. */

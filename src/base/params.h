@@ -26,8 +26,8 @@ typedef struct pdm_param {
     size_t num_lod_levels;
     const char *path;      /* the file that holds it */
     uint64_t offset, size; /* the whole record */
-    uint64_t data_offset,
-        data_size; /* of selected rows: the values; of a vocabulary: the whole record */
+    /* The raw data: of selected rows the values, of a vocabulary the whole record. */
+    uint64_t data_offset, data_size;
 } pdm_param;
 
 typedef struct pdm_params {
@@ -56,7 +56,7 @@ PDM_MUST_USE pdm_status pdm_params_scan_folder(pdm_params *params, const char *f
                                                const char *const *names,
                                                const pdm_param_kind *kinds, size_t count,
                                                pdm_diag_sink *sink);
-const pdm_param *pdm_params_find(const pdm_params *params,
-                                 const char *name); /* by content; NULL if absent */
+/* The name is compared by content; NULL if absent. */
+const pdm_param *pdm_params_find(const pdm_params *params, const char *name);
 
 #endif

@@ -11,7 +11,13 @@ unit_tests += tests/unit/check_base
 tests_unit_check_base_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_base_LDADD = $(PDM_BASE_LIBS) $(CHECK_LIBS)
 tests_unit_check_base_SOURCES = \
+	tests/unit/base/containers.c \
+	tests/unit/base/diag.c \
+	tests/unit/base/file.c \
+	tests/unit/base/params.c \
+	tests/unit/base/scratch.h \
 	tests/unit/base/status.c \
+	tests/unit/base/text.c \
 	tests/unit/check_base.c \
 	tests/unit/main.h
 
