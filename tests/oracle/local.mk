@@ -1,2 +1,17 @@
 # The suite that has the framework judge our files: tests/oracle/run, called by run-tests and not by
 # make check, because it needs the framework.
+EXTRA_DIST += \
+	tests/oracle/bad.py \
+	tests/oracle/bad_says.tsv \
+	tests/oracle/cases.py \
+	tests/oracle/expected.tsv \
+	tests/oracle/framework_wrong.tsv \
+	tests/oracle/models.py \
+	tests/oracle/ops.py \
+	tests/oracle/oracle.py \
+	tests/oracle/ref_331 \
+	tests/oracle/run \
+	tests/oracle/setup \
+	tests/oracle/structure.py \
+	tests/oracle/structure_exceptions.tsv \
+	tests/oracle/suite.py
