@@ -90,25 +90,38 @@ const void *pdm_ir_storage_find(const pdm_ir_storage *storage, uint64_t hash, co
 /* Enter an object that is not there; false when out of memory. */
 bool pdm_ir_storage_add(pdm_ir_storage *storage, uint64_t hash, const void *object);
 
+/* ---- walk with places ------------------------------------------------------------------------ */
+
+/* Where an op stands; blocks are counted depth first, as files do. */
+typedef struct pdm_ir_place {
+    int32_t block, op_index;
+    unsigned depth; /* region ops around it, the module not counted */
+} pdm_ir_place;
+
+typedef pdm_status (*pdm_ir_visit_fn)(void *user, pdm_ir_op *op, const pdm_ir_place *place);
+
+/*
+ * Visit all ops of a module before the ops inside of them, with their places; nothing may be erased. What is nested deeper than
+ * PDM_IR_MAX_REGION_DEPTH is reported once and left out; the status is PDM_INVALID_MODEL then.
+ */
+PDM_MUST_USE pdm_status pdm_ir_visit(const pdm_ir_module *module, pdm_diag_sink *sink, pdm_ir_visit_fn fn, void *user);
+
 /* ---- verifier -------------------------------------------------------------------------------- */
 
-/* Where the verifier is. */
 typedef struct pdm_ir_verifier {
     const pdm_ir_module *module;
     pdm_diag_sink *sink;
     pdm_status worst;
-    int32_t block_no, op_index;
-    int32_t num_blocks;
-    uint64_t num_operands, num_uses; /* operands with a value; uses found from the values */
-    unsigned depth;
+    const pdm_ir_place *place;       /* of the op at hand */
+    uint64_t num_operands, num_uses; /* operands that have a value; uses found from the values */
 } pdm_ir_verifier;
 
-/* A broken rule at op; var names the operand, result or attribute, or is NULL. */
-void pdm_ir_verify_fail(pdm_ir_verifier *verifier, const pdm_ir_op *op, const char *var,
-                        const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Same kind and element type; elements of vectors too, one level deep. */
+/* A broken rule at op (NULL: the module); var names the operand, result or attribute, or is NULL. */
+void pdm_ir_verify_fail(pdm_ir_verifier *verifier, const pdm_ir_op *op, const char *var, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Same kind and element type, also of what vectors hold. */
 bool pdm_ir_type_alike(pdm_ir_type a, pdm_ir_type b);
-/* Rules of if, while, yield and the stack ops. */
+/* Rules of if, while, yield and the stack ops, for an op whose operand and result counts fit its row. */
 void pdm_ir_verify_cf(pdm_ir_verifier *verifier, const pdm_ir_op *op);
 
 #endif

@@ -19,4 +19,7 @@ libpdm_ir_la_SOURCES = \
 	src/ir/ops/inplace.def \
 	src/ir/ops/pd_op.def \
 	src/ir/region.c \
-	src/ir/type.c
+	src/ir/type.c \
+	src/ir/verify.c \
+	src/ir/verify_cf.c \
+	src/ir/version.c

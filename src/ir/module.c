@@ -1,5 +1,6 @@
-/* Modules: creation, generic walk, clone. All without recursion: nesting is bounded by memory only. */
+/* Modules: creation, walks, clone. Without recursion except for the walk with places, whose depth is limited. */
 #include "ir/ir_t.h"
+#include "ir/pir_json.h"
 
 #include <stdlib.h>
 
@@ -120,6 +121,55 @@ pdm_status pdm_ir_walk(pdm_ir_op *op, pdm_ir_walk_order order,
         PDM_TRY(fn(user, at));
     }
     return PDM_OK;
+}
+
+typedef struct visitor {
+    pdm_ir_visit_fn fn;
+    void *user;
+    pdm_diag_sink *sink;
+    int32_t num_blocks;
+    bool too_deep;
+} visitor;
+
+static pdm_status visit_block(visitor *v, const pdm_ir_block *block, unsigned depth);
+
+static pdm_status visit_regions(visitor *v, const pdm_ir_op *op, const pdm_ir_place *place)
+{
+    if (op->num_regions == 0 || v->too_deep)
+        return PDM_OK;
+    if (place->depth == PDM_IR_MAX_REGION_DEPTH) {
+        pdm_loc loc = PDM_NOWHERE;
+        loc.block = place->block;
+        loc.op_index = place->op_index;
+        loc.op_type = pdm_ir_op_name(op);
+        v->too_deep = true;
+        (void)pdm_diag(v->sink, PDM_D_LIMIT, &loc, NULL, "Ops with regions are nested deeper than %d.", PDM_IR_MAX_REGION_DEPTH);
+        return PDM_OK;
+    }
+    for (uint32_t i = 0; i < op->num_regions; i++) {
+        for (const pdm_ir_block *block = pdm_ir_op_region(op, i)->first; block; block = block->next)
+            PDM_TRY(visit_block(v, block, place->depth + 1));
+    }
+    return PDM_OK;
+}
+
+static pdm_status visit_block(visitor *v, const pdm_ir_block *block, unsigned depth)
+{
+    pdm_ir_place place = {.block = v->num_blocks++, .depth = depth};
+
+    for (pdm_ir_op *op = block->first; op; op = op->next, place.op_index++) {
+        PDM_TRY(v->fn(v->user, op, &place));
+        PDM_TRY(visit_regions(v, op, &place));
+    }
+    return PDM_OK;
+}
+
+pdm_status pdm_ir_visit(const pdm_ir_module *module, pdm_diag_sink *sink, pdm_ir_visit_fn fn, void *user)
+{
+    visitor v = {.fn = fn, .user = user, .sink = sink};
+
+    PDM_TRY(visit_block(&v, module->block, 0));
+    return v.too_deep ? PDM_INVALID_MODEL : PDM_OK;
 }
 
 /* ---- clone ----------------------------------------------------------------------------------- */
