@@ -1,13 +1,14 @@
 #include "base/buf.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256, MAX_DIGITS = 17 };
+#include "base/decimal.h"
+
+enum { FIRST_CAPACITY = 256 };
 
 void pdm_buf_init(pdm_buf *buf)
 {
@@ -107,39 +108,6 @@ void pdm_buf_i64(pdm_buf *buf, int64_t value)
     pdm_buf_put(buf, p, (size_t)(text + sizeof text - p));
 }
 
-/* value = 0.DIGITS * 10^point, DIGITS without trailing zeros. */
-typedef struct decimal {
-    char digits[MAX_DIGITS];
-    int count, point;
-} decimal;
-
-/*
- * Fewest digits that read back as value (positive, finite). printf and strtod share the locale, and
- * only digits are taken out of the text, so its decimal point does not matter. Up to 15 digits
- * survive a double (unless it is subnormal), so that a shorter form shows up as trailing zeros of
- * the 15-digit one.
- */
-static void shortest(double value, decimal *out)
-{
-    char text[64];
-
-    for (int precision = fpclassify(value) == FP_SUBNORMAL ? 1 : 15; precision <= MAX_DIGITS;
-         precision++) {
-        snprintf(text, sizeof text, "%.*e", precision - 1, value);
-        if (precision == MAX_DIGITS || strtod(text, NULL) == value)
-            break;
-    }
-    const char *p = text;
-    out->count = 0;
-    for (; *p && *p != 'e'; p++) {
-        if (*p >= '0' && *p <= '9' && out->count < MAX_DIGITS)
-            out->digits[out->count++] = *p;
-    }
-    out->point = (*p ? atoi(p + 1) : 0) + 1;
-    while (out->count > 1 && out->digits[out->count - 1] == '0')
-        out->count--;
-}
-
 static void put_exponent(pdm_buf *buf, int exponent)
 {
     pdm_buf_puts(buf, exponent < 0 ? "e-" : "e+");
@@ -149,7 +117,7 @@ static void put_exponent(pdm_buf *buf, int exponent)
     pdm_buf_i64(buf, exponent);
 }
 
-static void put_decimal(pdm_buf *buf, const decimal *d)
+static void put_decimal(pdm_buf *buf, const pdm_decimal *d)
 {
     static const char zeros[] = "000000000000000";
 
@@ -177,7 +145,7 @@ static void put_decimal(pdm_buf *buf, const decimal *d)
 
 void pdm_buf_double(pdm_buf *buf, double value)
 {
-    decimal d;
+    pdm_decimal d;
 
     if (isnan(value)) {
         pdm_buf_puts(buf, "nan");
@@ -193,7 +161,7 @@ void pdm_buf_double(pdm_buf *buf, double value)
         pdm_buf_i64(buf, (int64_t)value);
         pdm_buf_puts(buf, ".0");
     } else {
-        shortest(value, &d);
+        pdm_decimal_from_double(value, &d);
         put_decimal(buf, &d);
     }
 }

@@ -26,9 +26,10 @@ void pdm_buf_printf(pdm_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* no %f, %g, %e */
 void pdm_buf_i64(pdm_buf *buf, int64_t value);
 /*
- * Shortest decimal text that reads back as the same double: whole values keep ".0"; below 1e-4 and
- * from 1e15 on it has an exponent, like 1e-05, 1.5e+16 (the form of PIR JSON files). Non-finite:
- * "inf", "-inf", "nan" (callers that need other spellings ask first).
+ * Decimal text that reads back as the same double, almost always the shortest, and always the one
+ * that Paddle's JSON has: whole values keep ".0"; below 1e-4 and from 1e15 on it has an exponent,
+ * like 1e-05, 1.5e+16. Non-finite: "inf", "-inf", "nan" (callers that need other spellings ask
+ * first).
  */
 void pdm_buf_double(pdm_buf *buf, double value);
 /* A JSON string with quotes: escapes `"`, `\` and control characters, everything else raw. */

@@ -8,6 +8,8 @@ libpdm_base_la_SOURCES = \
 	src/base/buf.h \
 	src/base/checked.c \
 	src/base/checked.h \
+	src/base/decimal.c \
+	src/base/decimal.h \
 	src/base/diag.c \
 	src/base/diag.h \
 	src/base/diags.def \

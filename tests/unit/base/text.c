@@ -146,6 +146,19 @@ START_TEST(doubles_as_the_framework_writes_them)
 }
 END_TEST
 
+/* Here it misses the shortest or the nearest digits, and so do we. */
+START_TEST(doubles_that_the_framework_writes_oddly)
+{
+    check_double(-97.526885986328125, "-97.52688598632813");
+    check_double(-196.636260986328125, "-196.63626098632813");
+    check_double(166.967071533203125, "166.96707153320313");
+    check_double(-1.9027907217342648e+20, "-1.9027907217342647e+20");
+    check_double(-4.421074407758234e+16, "-4.4210744077582336e+16");
+    check_double(6.579411944031253e-24, "6.5794119440312534e-24");
+    check_double(4.08444483542188e+17, "4.0844448354218803e+17");
+}
+END_TEST
+
 START_TEST(doubles_that_are_no_numbers)
 {
     check_double(HUGE_VAL, "inf");
@@ -177,7 +190,8 @@ static int digits_in(const char *text)
     return digits;
 }
 
-static void check_round_trip(pdm_buf *buf, double value)
+/* True when no text with one digit less reads back. */
+static bool check_round_trip(pdm_buf *buf, double value)
 {
     char shorter[64];
 
@@ -185,17 +199,18 @@ static void check_round_trip(pdm_buf *buf, double value)
     pdm_buf_double(buf, value);
     const double back = strtod(buf->data, NULL);
     ck_assert_msg(memcmp(&back, &value, sizeof value) == 0, "%.17g became %s", value, buf->data);
-    /* No text with one digit less reads back. */
     const int digits = digits_in(buf->data);
-    if (digits > 1) {
-        snprintf(shorter, sizeof shorter, "%.*e", digits - 2, value);
-        ck_assert_msg(strtod(shorter, NULL) != value, "%s is longer than %s", buf->data, shorter);
-    }
+    ck_assert_int_le(digits, 17);
+    if (digits < 2)
+        return true;
+    snprintf(shorter, sizeof shorter, "%.*e", digits - 2, value);
+    return strtod(shorter, NULL) != value;
 }
 
 START_TEST(random_doubles_round_trip)
 {
     uint64_t state = 0x123456789abcdefu;
+    int longer = 0;
     pdm_buf buf;
 
     pdm_buf_init(&buf);
@@ -211,8 +226,9 @@ START_TEST(random_doubles_round_trip)
             memcpy(&value, &bits, sizeof value);
         }
         if (isfinite(value))
-            check_round_trip(&buf, value);
+            longer += !check_round_trip(&buf, value);
     }
+    ck_assert_int_lt(longer, 1000);
     pdm_buf_deinit(&buf);
 }
 END_TEST
@@ -393,6 +409,7 @@ Suite *pdm_suite_text(void)
     tcase_add_test(tc, buf_take_of_nothing_is_an_empty_text);
     tcase_add_test(tc, integers);
     tcase_add_test(tc, doubles_as_the_framework_writes_them);
+    tcase_add_test(tc, doubles_that_the_framework_writes_oddly);
     tcase_add_test(tc, doubles_that_are_no_numbers);
     tcase_add_test(tc, random_doubles_round_trip);
     tcase_add_test(tc, doubles_do_not_follow_the_locale);
