@@ -530,40 +530,40 @@ static int publish(pdm_out *out, bool replace)
     return error;
 }
 
-/* The new name itself is lasting only after this. Folders that cannot be opened or synced are left
- * alone. */
-static int sync_folder(const char *path)
+static pdm_status publish_in(pdm_out *out, const char *folder, bool replace, pdm_diag_sink *sink)
 {
-    char *folder = folder_of(path);
-    int error = 0;
-
-    if (!folder)
-        return 0;
+    /* The new name is lasting only when the folder is synced; one that cannot be opened is left
+     * alone. */
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
-    if (fd < 0)
-        return 0;
-    if (fsync(fd) != 0 && (errno == EIO || errno == ENOSPC))
+    int error = publish(out, replace);
+
+    if (!error && fd >= 0 && fsync(fd) != 0 && (errno == EIO || errno == ENOSPC))
         error = errno;
-    close(fd);
-    return error;
-}
-
-pdm_status pdm_out_publish(pdm_out *out, bool replace, pdm_diag_sink *sink)
-{
-    int error = out->error ? out->error : publish(out, replace);
-
+    if (fd >= 0)
+        close(fd);
     if (error == EEXIST && !replace) {
         pdm_loc loc = PDM_NOWHERE;
         loc.file = out->path;
         return pdm_diag(sink, PDM_D_FILE_EXISTS, &loc, "use --force to replace it",
                         "the output exists already");
     }
-    if (!error)
-        error = sync_folder(out->path);
+    if (error == ENOMEM)
+        return PDM_NOMEM;
     if (error)
         return fail(sink, PDM_D_FILE_WRITE, out->path, "the output cannot be written", error);
     return PDM_OK;
+}
+
+pdm_status pdm_out_publish(pdm_out *out, bool replace, pdm_diag_sink *sink)
+{
+    if (out->error)
+        return fail(sink, PDM_D_FILE_WRITE, out->path, "the output cannot be written", out->error);
+    char *folder = folder_of(out->path);
+    if (!folder)
+        return PDM_NOMEM;
+    const pdm_status status = publish_in(out, folder, replace, sink);
+    free(folder);
+    return status;
 }
 
 void pdm_out_deinit(pdm_out *out)
