@@ -23,3 +23,17 @@ libpdm_ir_la_SOURCES = \
 	src/ir/verify.c \
 	src/ir/verify_cf.c \
 	src/ir/version.c
+
+# PIR JSON
+libpdm_ir_la_SOURCES += \
+	src/ir/json_scan.c \
+	src/ir/json_scan.h \
+	src/ir/pir_json.h \
+	src/ir/pir_json_check.c \
+	src/ir/pir_json_op.c \
+	src/ir/pir_json_program.c \
+	src/ir/pir_json_read.c \
+	src/ir/pir_json_read.h \
+	src/ir/pir_json_tags.h \
+	src/ir/pir_json_write.c \
+	src/ir/pir_json_write.h
