@@ -319,9 +319,13 @@ static pdm_status parse_value(parser *p, pdm_lg_attr *attr)
         PDM_TRY(parse_list(p, PDM_LG_SCALAR, sizeof(pdm_lg_scalar), &attr->count, &list));
         attr->u.scalars = list;
         return PDM_OK;
-    case PDM_LG_BLOCK: /* a block has no default */
     case PDM_LG_BLOCKS:
-        break;
+        PDM_TRY(parse_list(p, PDM_LG_INT, sizeof(int32_t), &attr->count, &list));
+        attr->u.ints = list;
+        return PDM_OK;
+    case PDM_LG_BLOCK: /* a block can only default to none */
+        attr->u.block = -1;
+        return skip(p, "null") ? PDM_OK : PDM_INTERNAL;
     }
     return PDM_INTERNAL;
 }

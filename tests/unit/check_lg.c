@@ -1,6 +1,11 @@
 #include "unit/main.h"
 
 #define SUITES(X) \
-    X(proto)
+    X(proto)      \
+    X(lg_wire)    \
+    X(lg_read)    \
+    X(lg_check)   \
+    X(lg_schema)  \
+    X(lg_dump)
 
 PDM_UNIT_MAIN(SUITES)

@@ -26,7 +26,14 @@ tests_unit_check_lg_CPPFLAGS = $(unit_cppflags) \
 	-I$(top_builddir)/proto -I$(top_srcdir)/proto $(PROTOBUF_C_CFLAGS)
 tests_unit_check_lg_LDADD = $(PDM_LG_LIBS) $(CHECK_LIBS)
 tests_unit_check_lg_SOURCES = \
+	tests/unit/lg/check.c \
+	tests/unit/lg/dump.c \
 	tests/unit/lg/proto.c \
+	tests/unit/lg/read.c \
+	tests/unit/lg/schema.c \
+	tests/unit/lg/support.c \
+	tests/unit/lg/support.h \
+	tests/unit/lg/wire.c \
 	tests/unit/check_lg.c \
 	tests/unit/main.h
 
