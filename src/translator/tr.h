@@ -26,6 +26,12 @@ typedef struct pdm_tr_scope {
     bool is_loop;        /* body of a while */
 } pdm_tr_scope;
 
+/* What becomes of a fetch op. */
+typedef struct pdm_tr_fetch {
+    const char *name; /* unique in the program */
+    int32_t col;      /* 0, 1, 2, ... */
+} pdm_tr_fetch;
+
 typedef struct pdm_tr {
     pdm_ir_context *context;
     pdm_lg_schemas *schemas;
@@ -36,12 +42,15 @@ typedef struct pdm_tr {
     pdm_tr_scope *scope; /* innermost */
     pdm_arena scratch;   /* freed at the end of the translation */
     pdm_map rows;        /* interned op type → parsed map row */
-    pdm_map flow;        /* legacy control flow op → its plan (control_flow.c) */
+    struct pdm_tr_flow *flow; /* analysis of all blocks (flow.h) */
     pdm_status status;   /* PDM_NOMEM or another failure that ends the translation at once */
     bool has_sub_blocks; /* then in-place forms are avoided: aliasing across regions is nobody's business */
     pdm_ir_op *front;    /* last op of the leading parameters and inputs; NULL: none yet */
     uint32_t loop_depth;
     pdm_map outputs;     /* value → legacy variable, main block: for stop_gradient and persistable */
+    pdm_map feeds;       /* pdm_lg_var → value of its pd_op.data */
+    pdm_map fetches;     /* fetch op → pdm_tr_fetch */
+    pdm_map resolved;    /* interned op type → how it is translated (translate.c) */
 } pdm_tr;
 
 /* The op being translated. */
@@ -64,6 +73,8 @@ pdm_ir_value *pdm_tr_value(pdm_tr *tr, const char *name);
 bool pdm_tr_has_value(const pdm_tr *tr, const char *name);
 void pdm_tr_bind(pdm_tr *tr, const char *name, pdm_ir_value *value);
 void pdm_tr_bind_element(pdm_tr *tr, const char *name, pdm_ir_value *vector, uint32_t index);
+/* The name has no value in this scope, whatever enclosing ones say: an inner declaration of the same name. */
+void pdm_tr_hide(pdm_tr *tr, const char *name);
 /* Declaration of a name seen from the current legacy block; NULL if none. */
 const pdm_lg_var *pdm_tr_var(const pdm_tr *tr, const char *name);
 /* Type that the VarDesc declares (tensor, array, ...); NULL when it is no PIR type. */
@@ -192,6 +203,10 @@ void pdm_tr_nomem(pdm_tr *tr);
 void pdm_tr_generic(pdm_tr_op *t);
 /* Translate all ops of a legacy block into the current scope. */
 void pdm_tr_block(pdm_tr *tr, int32_t lg_block);
+
+/* Control flow (control_flow.c): analysis of all blocks before anything is emitted, and tidying up at the end. */
+void pdm_tr_flow_prepare(pdm_tr *tr);
+void pdm_tr_flow_finish(pdm_tr *tr);
 
 /* Handlers by legacy type: PDM_TR_HANDLER("matmul", matmul, SPECIAL) declares pdm_tr_h_matmul. Several files of rows, one per family. */
 #define PDM_TR_HANDLER(type, name, coverage) void pdm_tr_h_##name(pdm_tr_op *t);

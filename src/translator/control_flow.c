@@ -1,0 +1,611 @@
+/* while → pd_op.while, conditional_block → pd_op.if: pure SSA, by the analysis of flow.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "translator/flow.h"
+
+/* Deeper nests of loops whose types grow are widened in place instead of translated again. */
+#define MAX_RETRY_DEPTH 3
+#define MAX_ATTEMPTS 3
+
+/* A variable that a region hands on. */
+typedef struct carried {
+    const pdm_lg_var *var;
+    pdm_ir_value *value; /* on entry (loops) */
+} carried;
+
+typedef PDM_VEC(carried) carried_list;
+
+void pdm_tr_flow_prepare(pdm_tr *tr)
+{
+    tr->flow = pdm_tr_flow_analyse(tr);
+    if (!tr->flow)
+        pdm_tr_nomem(tr);
+}
+
+/* ---- types ---------------------------------------------------------------------------------------------------- */
+
+/* The type that holds both: dims that differ become unknown. NULL: they do not fit together. */
+static pdm_ir_type merge_types(pdm_tr *tr, pdm_ir_type a, pdm_ir_type b)
+{
+    if (a == b)
+        return a;
+    if (!a || !b || a->kind != b->kind || a->dtype != b->dtype)
+        return NULL;
+    if (a->kind != PDM_IR_DENSE_TENSOR)
+        return a->kind == PDM_IR_TENSOR_ARRAY ? a : NULL;
+    size_t rank = a->rank < b->rank ? a->rank : b->rank;
+    int64_t dims[PDM_MAX_RANK];
+    if (rank > PDM_MAX_RANK)
+        return a;
+    for (size_t i = 0; i < rank; i++)
+        dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : -1;
+    pdm_ir_type type = pdm_ir_type_tensor(tr->context, a->dtype, dims, rank);
+    if (!type)
+        pdm_tr_nomem(tr);
+    return type;
+}
+
+/* A stand-in of a type, for a value that is never read when the program is sound: zeros (unknown dims as 1), or an empty array. */
+static pdm_ir_value *stand_in(pdm_tr_op *t, pdm_ir_type type)
+{
+    if (!type)
+        return NULL;
+    if (type->kind == PDM_IR_TENSOR_ARRAY) {
+        pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.create_array", PDM_TR_NO_OPS, PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, type->dtype), 0}), &type, 1);
+        return pdm_tr_result(op, 0);
+    }
+    if (type->kind != PDM_IR_DENSE_TENSOR || type->rank > PDM_MAX_RANK)
+        return NULL;
+    int64_t dims[PDM_MAX_RANK];
+    for (uint32_t i = 0; i < type->rank; i++)
+        dims[i] = type->dims[i] < 0 ? 1 : type->dims[i];
+    return pdm_tr_fill(t, dims, type->rank, type->dtype, 0);
+}
+
+/* dy2static fills names that a branch leaves undefined with a constant of a type of its own choice: a constant may take the other side's type. */
+static bool is_placeholder(const pdm_ir_value *value)
+{
+    const pdm_ir_op *op = pdm_ir_value_op(value);
+    return op && (pdm_ir_op_is(op, "pd_op.full") || pdm_ir_op_is(op, "pd_op.assign_value") || pdm_ir_op_is(op, "pd_op.assign_value_"));
+}
+
+/* ---- regions --------------------------------------------------------------------------------------------------- */
+
+/* Inner declarations of a name that is known outside are other variables. */
+static void hide_locals(pdm_tr *tr, int32_t lg_block)
+{
+    const pdm_lg_block *b = &tr->program->blocks[lg_block];
+    for (size_t i = 0; i < b->num_vars; i++)
+        if (!b->vars[i].persistable && pdm_tr_has_value(tr, b->vars[i].name))
+            pdm_tr_hide(tr, b->vars[i].name);
+}
+
+static pdm_ir_region *new_region(pdm_tr *tr)
+{
+    pdm_ir_region *region = pdm_ir_region_create_with_block();
+    if (!region)
+        pdm_tr_nomem(tr);
+    return region;
+}
+
+static void emit_yield(pdm_tr_op *t, pdm_ir_value *const *values, size_t n)
+{
+    pdm_tr_emit_typed(t, "cf.yield", values, n, PDM_TR_NO_ATTRS, NULL, 0);
+}
+
+/* Read a variable by its declaration: an inner scope may hide the name. */
+static pdm_ir_value *value_of(pdm_tr *tr, const pdm_lg_var *var)
+{
+    return pdm_tr_value(tr, var->name);
+}
+
+/* An own copy of an outer value: the results of a region op share the buffers of what it yields, so each yield must be a value of the region. */
+static bool is_outer(const pdm_tr *tr, const pdm_ir_value *value)
+{
+    return pdm_ir_value_block(value) != tr->scope->block;
+}
+
+static bool all_present(pdm_tr_op *t, const pdm_lg_var *const *vars, pdm_ir_value **values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (values[i])
+            continue;
+        if (t->tr->status == PDM_OK && !t->failed)
+            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, vars[i] ? vars[i]->name : NULL, NULL, "the sub-block of '%s' gives no value for '%s'", t->op->type,
+                         vars[i] ? vars[i]->name : "?");
+        return false;
+    }
+    return t->tr->status == PDM_OK && !t->failed;
+}
+
+/* ---- if -------------------------------------------------------------------------------------------------------- */
+
+/* One side of an if under construction: a legacy sub-block, or nothing. */
+typedef struct branch {
+    int32_t sub;                   /* -1: no sub-block */
+    const pdm_lg_var *const *vars; /* what each result is on this side */
+    pdm_ir_region *region;
+    pdm_ir_value **values;         /* by result; NULL: this side has none */
+} branch;
+
+static void fill_branch(pdm_tr_op *t, branch *side, size_t n)
+{
+    pdm_tr *tr = t->tr;
+    pdm_tr_scope scope;
+    side->region = new_region(tr);
+    side->values = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *side->values);
+    if (!side->region || !side->values) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    pdm_tr_scope_push(tr, &scope, side->region->first, side->sub >= 0 ? side->sub : tr->scope->lg_block, false);
+    if (side->sub >= 0) {
+        hide_locals(tr, side->sub);
+        pdm_tr_block(tr, side->sub);
+    }
+    for (size_t i = 0; i < n && tr->status == PDM_OK; i++)
+        side->values[i] = value_of(tr, side->vars[i]);
+    pdm_tr_scope_pop(tr);
+}
+
+/* Agree on the result types; where one side has no value, or a placeholder of another type, it gets a stand-in of the other's type. */
+static bool settle_branches(pdm_tr_op *t, branch *on_true, branch *on_false, pdm_ir_type *types, size_t n)
+{
+    branch *sides[2] = {on_true, on_false};
+    for (size_t i = 0; i < n; i++) {
+        pdm_ir_value *a = on_true->values[i], *b = on_false->values[i];
+        int replace = !a ? 0 : !b ? 1 : -1;
+        if (!a && !b) {
+            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, on_true->vars[i]->name, NULL, "no branch of '%s' gives a value for '%s'", t->op->type,
+                         on_true->vars[i]->name);
+            return false;
+        }
+        if (replace < 0) {
+            types[i] = merge_types(t->tr, a->type, b->type);
+            if (types[i])
+                continue;
+            if (t->tr->status != PDM_OK)
+                return false;
+            replace = is_placeholder(a) ? 0 : is_placeholder(b) ? 1 : -1;
+        }
+        if (replace < 0) {
+            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, on_true->vars[i]->name, NULL, "the branches give '%s' different types", on_true->vars[i]->name);
+            return false;
+        }
+        pdm_tr_scope scope;
+        pdm_ir_value *other = sides[!replace]->values[i];
+        pdm_tr_scope_push(t->tr, &scope, sides[replace]->region->first, t->tr->scope->lg_block, false);
+        sides[replace]->values[i] = stand_in(t, other->type);
+        pdm_tr_scope_pop(t->tr);
+        if (!sides[replace]->values[i])
+            return false;
+        types[i] = merge_types(t->tr, other->type, sides[replace]->values[i]->type);
+        if (!types[i])
+            return false;
+    }
+    return true;
+}
+
+static void close_branch(pdm_tr_op *t, branch *side, size_t n)
+{
+    pdm_tr_scope scope;
+    pdm_tr_scope_push(t->tr, &scope, side->region->first, t->tr->scope->lg_block, false);
+    emit_yield(t, side->values, n);
+    pdm_tr_scope_pop(t->tr);
+}
+
+static bool check_condition(pdm_tr_op *t, const pdm_ir_value *cond, const char *name)
+{
+    if (!cond)
+        return false;
+    if (pdm_ir_type_is_tensor(cond->type) && cond->type->dtype == PDM_BOOL)
+        return true;
+    pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, name, NULL, "the condition '%s' of '%s' should be a bool tensor", name, t->op->type);
+    return false;
+}
+
+static pdm_ir_op *create_region_op(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_type *types, size_t n,
+                                   pdm_ir_region *const *regions, size_t num_regions)
+{
+    pdm_tr *tr = t->tr;
+    pdm_ir_op_state state = {.info = pdm_ir_op_info_get(tr->context, name, NULL), .operands = operands, .num_operands = num_operands,
+                             .result_types = types, .num_results = n, .regions = regions, .num_regions = num_regions};
+    pdm_ir_op *op = state.info ? pdm_ir_op_create(tr->context, &state) : NULL;
+    if (!op) {
+        pdm_tr_nomem(tr);
+        return NULL;
+    }
+    op->lg_block = t->block;
+    op->lg_op = t->index;
+    pdm_ir_block_append(tr->scope->block, op);
+    return op;
+}
+
+static pdm_ir_op *emit_if(pdm_tr_op *t, pdm_ir_value *cond, branch *on_true, branch *on_false, size_t n)
+{
+    pdm_tr *tr = t->tr;
+    pdm_ir_op *op = NULL;
+    pdm_ir_type *types = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *types);
+    if (!types)
+        pdm_tr_nomem(tr);
+    fill_branch(t, on_true, n);
+    if (tr->status == PDM_OK)
+        fill_branch(t, on_false, n);
+    if (tr->status == PDM_OK && !t->failed && settle_branches(t, on_true, on_false, types, n)) {
+        close_branch(t, on_true, n);
+        close_branch(t, on_false, n);
+    }
+    if (tr->status == PDM_OK && !t->failed)
+        op = create_region_op(t, "pd_op.if", &cond, 1, types, n, (pdm_ir_region *[]){on_true->region, on_false->region}, 2);
+    if (!op) {
+        /* Values of the regions may be bound nowhere outside: they go with them. */
+        if (on_true->region)
+            pdm_ir_region_destroy(on_true->region);
+        if (on_false->region)
+            pdm_ir_region_destroy(on_false->region);
+    }
+    return op;
+}
+
+/* The variables that a branch hands on: written inside, and read where the branch cannot be seen. */
+static bool is_result(const pdm_tr *tr, const pdm_lg_var *var, int32_t sub)
+{
+    if (pdm_tr_flow_needed(tr, var, sub, -1, -1))
+        return true;
+    return tr->loop_depth > 0 && pdm_tr_flow_read_inside(tr, var, sub);
+}
+
+static void lone_branch(pdm_tr_op *t, pdm_ir_value *cond, int32_t sub)
+{
+    pdm_tr *tr = t->tr;
+    const pdm_tr_block_info *info = &tr->flow->blocks[sub];
+    const pdm_lg_var **vars = pdm_arena_calloc(&tr->scratch, info->writes.n + 1, sizeof *vars);
+    size_t n = 0;
+    if (!vars) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    for (size_t i = 0; i < info->writes.n; i++)
+        if (is_result(tr, info->writes.v[i], sub))
+            vars[n++] = info->writes.v[i];
+    branch on_true = {.sub = sub, .vars = vars}, on_false = {.sub = -1, .vars = vars};
+    pdm_ir_op *op = emit_if(t, cond, &on_true, &on_false, n);
+    for (size_t i = 0; op && i < n; i++)
+        pdm_tr_bind(tr, vars[i]->name, pdm_ir_op_result(op, i));
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------ */
+
+static const pdm_lg_var *select_source(const pdm_tr *tr, const pdm_tr_pair *pair, size_t i, int which)
+{
+    const pdm_lg_op *op = &tr->program->blocks[pair->block].ops[pair->selects[i]];
+    return pdm_lg_lookup_var(tr->program, pair->block, pdm_lg_find_input(op, "X")->args[which], NULL);
+}
+
+static bool read_by_selects_only(const pdm_tr *tr, const pdm_tr_pair *pair, const pdm_lg_var *var, int32_t sub)
+{
+    const pdm_map_entry *e = pdm_map_find(&tr->flow->readers, var);
+    const pdm_tr_readers *list = e ? e->value.ptr : NULL;
+    for (size_t i = 0; list && i < list->n; i++) {
+        bool inside = list->v[i].block == sub, joined = false;
+        for (int32_t b = list->v[i].block; b >= 0 && !inside; b = tr->program->blocks[b].parent)
+            inside = b == sub;
+        for (size_t k = 0; list->v[i].block == pair->block && k < pair->num_selects; k++)
+            joined |= pair->selects[k] == list->v[i].index;
+        if (!inside && !joined)
+            return false;
+    }
+    return true;
+}
+
+/* Variables written by one side that somebody else than the selects reads. */
+static void add_extras(const pdm_tr *tr, const pdm_tr_pair *pair, int32_t sub, const pdm_lg_var **on_true, const pdm_lg_var **on_false, size_t *n)
+{
+    const pdm_tr_block_info *info = &tr->flow->blocks[sub];
+    for (size_t i = 0; i < info->writes.n; i++) {
+        const pdm_lg_var *var = info->writes.v[i];
+        bool known = false;
+        if (!is_result(tr, var, sub) || (!var->persistable && tr->loop_depth == 0 && read_by_selects_only(tr, pair, var, sub)))
+            continue;
+        for (size_t k = pair->num_selects; k < *n && !known; k++)
+            known = on_true[k] == var;
+        if (known)
+            continue;
+        on_true[*n] = on_false[*n] = var;
+        (*n)++;
+    }
+}
+
+static void paired_branches(pdm_tr_op *t, pdm_tr_pair *pair)
+{
+    pdm_tr *tr = t->tr;
+    const pdm_lg_op *ops = tr->program->blocks[pair->block].ops;
+    int32_t sub_true = pdm_lg_sub_block(&ops[pair->on_true]), sub_false = pdm_lg_sub_block(&ops[pair->on_false]);
+    size_t room = pair->num_selects + tr->flow->blocks[sub_true].writes.n + tr->flow->blocks[sub_false].writes.n + 1, n = pair->num_selects;
+    const pdm_lg_var **on_true_vars = pdm_arena_calloc(&tr->scratch, room, sizeof *on_true_vars);
+    const pdm_lg_var **on_false_vars = pdm_arena_calloc(&tr->scratch, room, sizeof *on_false_vars);
+    pair->if_op = NULL;
+    if (!on_true_vars || !on_false_vars) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        on_true_vars[i] = select_source(tr, pair, i, 1);
+        on_false_vars[i] = select_source(tr, pair, i, 0);
+    }
+    add_extras(tr, pair, sub_true, on_true_vars, on_false_vars, &n);
+    add_extras(tr, pair, sub_false, on_true_vars, on_false_vars, &n);
+    const char *cond_name = pdm_lg_find_input(&ops[pair->on_true], "Cond")->args[0];
+    pdm_ir_value *cond = pdm_tr_value(tr, cond_name);
+    if (!cond && tr->status == PDM_OK)
+        pdm_tr_error(t, PDM_D_LG_UNDEFINED, cond_name, NULL, "the condition '%s' of '%s' is read before anything wrote it", cond_name, t->op->type);
+    if (!check_condition(t, cond, cond_name))
+        return;
+    branch on_true = {.sub = sub_true, .vars = on_true_vars}, on_false = {.sub = sub_false, .vars = on_false_vars};
+    pair->if_op = emit_if(t, cond, &on_true, &on_false, n);
+    for (size_t i = pair->num_selects; pair->if_op && i < n; i++)
+        pdm_tr_bind(tr, on_true_vars[i]->name, pdm_ir_op_result(pair->if_op, i));
+}
+
+/* ---- handlers --------------------------------------------------------------------------------------------------- */
+
+static int32_t need_sub_block(pdm_tr_op *t)
+{
+    int32_t sub = pdm_lg_sub_block(t->op);
+    if (sub < 0)
+        pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, "sub_block", NULL, "op '%s' has no sub-block", t->op->type);
+    return sub;
+}
+
+void pdm_tr_h_conditional_block(pdm_tr_op *t)
+{
+    const pdm_tr_plan *plan = pdm_tr_flow_plan(t->tr, t->op);
+    if (plan && plan->role == PDM_TR_PAIR_FIRST)
+        return;
+    if (plan && plan->role == PDM_TR_PAIR_SECOND) {
+        paired_branches(t, plan->pair);
+        return;
+    }
+    int32_t sub = need_sub_block(t);
+    pdm_ir_value *cond = pdm_tr_in(t, "Cond");
+    if (sub < 0 || !cond)
+        return;
+    if (pdm_tr_attr(t, "is_scalar_condition") && !pdm_tr_bool(t, "is_scalar_condition")) {
+        pdm_tr_unsupported(t, "is_scalar_condition", "'%s' that runs its block when its inputs are not empty", t->op->type);
+        return;
+    }
+    if (check_condition(t, cond, pdm_lg_find_input(t->op, "Cond")->args[0]))
+        lone_branch(t, cond, sub);
+}
+
+void pdm_tr_h_select_input(pdm_tr_op *t)
+{
+    const pdm_tr_plan *plan = pdm_tr_flow_plan(t->tr, t->op);
+    if (plan && plan->role == PDM_TR_PAIR_SELECT) {
+        if (plan->pair->if_op)
+            pdm_tr_out(t, "Out", pdm_ir_op_result(plan->pair->if_op, plan->select));
+        else
+            t->failed = true; /* reported where the branches are */
+        return;
+    }
+    pdm_ir_value *mask = pdm_tr_in(t, "Mask"), *x0 = pdm_tr_in_at(t, "X", 0), *x1 = pdm_tr_in_at(t, "X", 1);
+    if (!mask || !x0 || !x1)
+        return;
+    pdm_ir_type type = merge_types(t->tr, x0->type, x1->type);
+    if (!type && t->tr->status == PDM_OK) {
+        if (is_placeholder(x0))
+            x0 = stand_in(t, x1->type);
+        else if (is_placeholder(x1))
+            x1 = stand_in(t, x0->type);
+        type = x0 && x1 ? merge_types(t->tr, x0->type, x1->type) : NULL;
+    }
+    if (!type) {
+        if (t->tr->status == PDM_OK && !t->failed)
+            pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL, "the inputs of 'select_input' differ in more than their dimensions");
+        return;
+    }
+    pdm_tr_out(t, "Out", pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.select_input", PDM_TR_OPS(mask, x0, x1), PDM_TR_NO_ATTRS, &type, 1), 0));
+}
+
+/* ---- while ------------------------------------------------------------------------------------------------------ */
+
+static void carry(pdm_tr *tr, carried_list *list, const pdm_lg_var *var)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].var == var)
+            return;
+    if (!PDM_VEC_PUSH(list, ((carried){var, NULL})))
+        pdm_tr_nomem(tr);
+}
+
+/* Outer variables that the body writes and that matter on entry or after the loop; own variables that a turn reads from the turn before. */
+static void collect_carried(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, carried_list *list)
+{
+    pdm_tr *tr = t->tr;
+    const pdm_tr_block_info *info = &tr->flow->blocks[sub];
+    for (size_t i = 0; i < info->writes.n; i++) {
+        const pdm_lg_var *var = info->writes.v[i];
+        bool wanted = pdm_map_find(&info->exposed_set, var) != NULL;
+        if (var == cond)
+            wanted = pdm_tr_flow_needed(tr, var, sub, t->block, t->index);
+        else if (!wanted)
+            wanted = pdm_tr_flow_needed(tr, var, sub, -1, -1);
+        if (wanted)
+            carry(tr, list, var);
+    }
+    for (size_t i = 0; i < info->exposed_locals.n; i++)
+        if (!info->exposed_locals.v[i]->persistable)
+            carry(tr, list, info->exposed_locals.v[i]);
+}
+
+static bool enter_values(pdm_tr_op *t, carried_list *list, int32_t sub)
+{
+    pdm_tr *tr = t->tr;
+    for (size_t i = 0; i < list->n; i++) {
+        carried *c = &list->v[i];
+        bool local = pdm_lg_block_var(&tr->program->blocks[sub], c->var->name) == c->var;
+        c->value = local ? NULL : pdm_tr_value(tr, c->var->name);
+        if (!c->value && tr->status == PDM_OK)
+            c->value = stand_in(t, pdm_tr_declared_type(tr, c->var));
+        if (!c->value) {
+            if (tr->status == PDM_OK && !t->failed)
+                pdm_tr_unsupported(t, c->var->name, "'%s' is a %s that a loop changes", c->var->name, pdm_lg_var_kind_name(c->var->kind));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Translate the body once with the given argument types; yields[0] is the next condition. The region, or NULL. */
+static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, const carried_list *list, const pdm_ir_type *types, pdm_ir_value **yields)
+{
+    pdm_tr *tr = t->tr;
+    pdm_tr_scope scope;
+    pdm_ir_region *region = new_region(tr);
+    if (!region)
+        return NULL;
+    pdm_tr_scope_push(tr, &scope, region->first, sub, true);
+    tr->loop_depth++;
+    hide_locals(tr, sub);
+    for (size_t i = 0; i < list->n; i++) {
+        pdm_ir_value *arg = pdm_ir_block_add_arg(region->first, types[i]);
+        if (!arg)
+            pdm_tr_nomem(tr);
+        pdm_tr_bind(tr, list->v[i].var->name, arg);
+    }
+    if (tr->status == PDM_OK)
+        pdm_tr_block(tr, sub);
+    yields[0] = tr->status == PDM_OK ? pdm_tr_value(tr, cond->name) : NULL;
+    for (size_t i = 0; i < list->n && tr->status == PDM_OK; i++)
+        yields[1 + i] = pdm_tr_value(tr, list->v[i].var->name);
+    tr->loop_depth--;
+    pdm_tr_scope_pop(tr);
+    if (tr->status == PDM_OK)
+        return region;
+    pdm_ir_region_destroy(region);
+    return NULL;
+}
+
+/* Widen the argument types by what the body yields. *out_changed: some did change. false: a type does not fit (reported). */
+static bool widen(pdm_tr_op *t, const carried_list *list, pdm_ir_type *types, pdm_ir_value *const *yields, bool *out_changed)
+{
+    *out_changed = false;
+    for (size_t i = 0; i < list->n; i++) {
+        pdm_ir_type merged = yields[1 + i] ? merge_types(t->tr, types[i], yields[1 + i]->type) : NULL;
+        if (!merged) {
+            if (t->tr->status == PDM_OK)
+                pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, list->v[i].var->name, NULL, "the loop changes the type of '%s'", list->v[i].var->name);
+            return false;
+        }
+        *out_changed |= merged != types[i];
+        types[i] = merged;
+    }
+    return true;
+}
+
+static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, carried_list *list, pdm_ir_type *types, pdm_ir_value **yields)
+{
+    pdm_tr *tr = t->tr;
+    for (int attempt = 1;; attempt++) {
+        size_t errors = tr->sink->num_errors;
+        bool changed;
+        pdm_ir_region *region = loop_body(t, sub, cond, list, types, yields);
+        if (!region)
+            return NULL;
+        if (!widen(t, list, types, yields, &changed)) {
+            pdm_ir_region_destroy(region);
+            return NULL;
+        }
+        if (!changed)
+            return region;
+        if (attempt == MAX_ATTEMPTS || tr->loop_depth >= MAX_RETRY_DEPTH || tr->sink->num_errors != errors) {
+            for (size_t i = 0; i < list->n; i++)
+                pdm_ir_block_arg(region->first, i)->type = types[i];
+            return region;
+        }
+        pdm_ir_region_destroy(region);
+    }
+}
+
+static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir_value *cond_value, carried_list *list)
+{
+    pdm_tr *tr = t->tr;
+    size_t n = list->n;
+    pdm_ir_type *types = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *types);
+    pdm_ir_value **yields = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *yields), **operands = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *operands);
+    if (!types || !yields || !operands) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    operands[0] = cond_value;
+    for (size_t i = 0; i < n; i++) {
+        operands[1 + i] = list->v[i].value;
+        types[i] = list->v[i].value->type;
+    }
+    pdm_ir_region *region = settle_loop(t, sub, cond, list, types, yields);
+    if (!region)
+        return;
+    pdm_tr_scope scope;
+    pdm_tr_scope_push(tr, &scope, region->first, sub, true);
+    if (check_condition(t, yields[0], cond->name))
+        emit_yield(t, yields, n + 1);
+    pdm_tr_scope_pop(tr);
+    pdm_ir_op *op = tr->status == PDM_OK && !t->failed ? create_region_op(t, "pd_op.while", operands, n + 1, types, n, &region, 1) : NULL;
+    if (!op) {
+        pdm_ir_region_destroy(region);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (pdm_lg_block_var(&tr->program->blocks[sub], list->v[i].var->name) != list->v[i].var)
+            pdm_tr_bind(tr, list->v[i].var->name, pdm_ir_op_result(op, i));
+}
+
+void pdm_tr_h_while(pdm_tr_op *t)
+{
+    pdm_tr *tr = t->tr;
+    int32_t sub = need_sub_block(t);
+    pdm_ir_value *cond_value = pdm_tr_in(t, "Condition");
+    if (sub < 0 || !cond_value)
+        return;
+    const char *name = pdm_lg_find_input(t->op, "Condition")->args[0];
+    const pdm_lg_var *cond = pdm_tr_var(tr, name);
+    if (!cond || !check_condition(t, cond_value, name))
+        return;
+    if (!pdm_map_find(&tr->flow->blocks[sub].writes_set, cond))
+        pdm_tr_warn(t, name, "the body of 'while' never changes its condition '%s': it runs for ever, or not at all", name);
+    carried_list list = {0};
+    collect_carried(t, sub, cond, &list);
+    if (tr->status == PDM_OK && enter_values(t, &list, sub))
+        emit_while(t, sub, cond, cond_value, &list);
+    PDM_VEC_FREE(&list);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+/* The negation and the cast around a pair have done their work when the pair became one if. */
+static pdm_status erase_glue(void *user, pdm_ir_op *op)
+{
+    pdm_tr *tr = user;
+    if (op->lg_block < 0 || op->lg_op < 0)
+        return PDM_OK;
+    const pdm_tr_plan *plan = pdm_tr_flow_plan(tr, &tr->program->blocks[op->lg_block].ops[op->lg_op]);
+    if (!plan || plan->role != PDM_TR_GLUE)
+        return PDM_OK;
+    for (uint32_t i = 0; i < op->num_results; i++)
+        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
+            return PDM_OK;
+    pdm_ir_op_erase(op);
+    return PDM_OK;
+}
+
+void pdm_tr_flow_finish(pdm_tr *tr)
+{
+    if (tr->status == PDM_OK && tr->flow && tr->flow->plans.count) {
+        pdm_status status = pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, erase_glue, tr);
+        if (status != PDM_OK)
+            tr->status = status;
+    }
+    pdm_tr_flow_destroy(tr->flow);
+    tr->flow = NULL;
+}

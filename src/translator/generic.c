@@ -1,0 +1,328 @@
+/* The general translation: one legacy op becomes one PIR op as its row of op_map.def says. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "translator/map.h"
+#include "translator/row_default.h"
+
+#define MAX_RESULTS 16
+
+/* ---- operands ------------------------------------------------------------------------------------------------ */
+
+static pdm_ir_value *variable(pdm_tr_op *t, const char *attr, const char *name)
+{
+    pdm_ir_value *value = pdm_tr_value(t->tr, name);
+    if (!value && t->tr->status == PDM_OK)
+        pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, NULL, "attribute '%s' of '%s' names '%s', which has no value", attr, t->op->type, name);
+    return value;
+}
+
+static pdm_ir_value *combine_variables(pdm_tr_op *t, const pdm_lg_attr *a, const char *const *names, size_t n)
+{
+    pdm_ir_value **values = pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *values);
+    if (!values) {
+        pdm_tr_nomem(t->tr);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        values[i] = variable(t, a->name, names[i]);
+    return pdm_tr_combine(t, values, n);
+}
+
+/* A scalar attribute as pd_op.full: the element type follows how the attribute is stored. */
+static pdm_ir_value *scalar_constant(pdm_tr_op *t, const pdm_lg_attr *a)
+{
+    switch (a->type) {
+    case PDM_LG_INT: return pdm_tr_const_i(t, PDM_I32, a->u.i);
+    case PDM_LG_LONG: return pdm_tr_const_i(t, PDM_I64, a->u.l);
+    case PDM_LG_FLOAT: return pdm_tr_const_f(t, PDM_F32, (double)a->u.f);
+    case PDM_LG_FLOAT64: return pdm_tr_const_f(t, PDM_F64, a->u.d);
+    case PDM_LG_BOOLEAN: return pdm_tr_const_f(t, PDM_BOOL, a->u.b);
+    case PDM_LG_SCALAR: return pdm_tr_const_f(t, PDM_F64, pdm_tr_float(t, a->name));
+    case PDM_LG_STRING: { /* tolerances of allclose and isclose are kept as text */
+        char *end;
+        double value = strtod(a->u.s, &end);
+        if (end != a->u.s && *end == '\0')
+            return pdm_tr_const_f(t, PDM_F64, value);
+        break;
+    }
+    default: break;
+    }
+    pdm_tr_error(t, PDM_D_LG_ATTR_KIND, a->name, NULL, "attribute '%s' of '%s' should be a number, but is %s", a->name, t->op->type,
+                 pdm_lg_attr_type_name((int)a->type));
+    return NULL;
+}
+
+static pdm_ir_value *attribute_operand(pdm_tr_op *t, const char *name, pdm_ir_operand_kind kind)
+{
+    const pdm_lg_attr *a = pdm_tr_attr(t, name);
+    if (!a) {
+        pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, name, NULL, "op '%s' lacks its attribute '%s', which has no default", t->op->type, name);
+        return NULL;
+    }
+    bool ints = kind == PDM_IR_OPERAND_MUTABLE_INTS;
+    if (a->type == PDM_LG_VARS)
+        return combine_variables(t, a, a->u.strings, a->count);
+    if (a->type == PDM_LG_VAR)
+        return ints ? combine_variables(t, a, (const char *const[]){a->u.s}, 1) : variable(t, name, a->u.s);
+    if (!ints)
+        return scalar_constant(t, a);
+    size_t n;
+    const int64_t *values = pdm_tr_ints(t, name, &n);
+    return values ? pdm_tr_const_ints(t, values, n) : NULL;
+}
+
+static bool slot_is_optional(const pdm_tr_op *t, const char *slot)
+{
+    for (size_t i = 0; t->schema && i < t->schema->num_inputs; i++)
+        if (strcmp(t->schema->inputs[i].name, slot) == 0)
+            return t->schema->inputs[i].optional;
+    return false;
+}
+
+static pdm_ir_value *operand(pdm_tr_op *t, const pdm_tr_operand_map *map, pdm_ir_operand_kind kind)
+{
+    for (size_t i = 0; i < map->num_alternatives; i++) {
+        const pdm_tr_source *s = &map->alternatives[i];
+        bool last = i + 1 == map->num_alternatives;
+        switch (s->kind) {
+        case PDM_TR_NONE: return NULL;
+        case PDM_TR_CONSTANT: return attribute_operand(t, s->name, kind);
+        case PDM_TR_SLOT:
+            if (pdm_tr_num_in(t, s->name) || last)
+                return pdm_tr_in(t, s->name);
+            break;
+        case PDM_TR_COMBINED:
+            if (pdm_tr_num_in(t, s->name))
+                return pdm_tr_in_combined(t, s->name);
+            if (last)
+                return slot_is_optional(t, s->name) ? pdm_tr_combine(t, NULL, 0) : pdm_tr_in(t, s->name);
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------------- */
+
+static pdm_ir_attr attribute(pdm_tr_op *t, const pdm_tr_attr_map *map, const pdm_ir_attr_desc *desc)
+{
+    pdm_ir_context *context = t->tr->context;
+    const pdm_lg_attr *given = map->legacy ? pdm_lg_find_attr(t->op, map->legacy) : NULL;
+    pdm_ir_attr attr = NULL;
+    if (given)
+        return pdm_tr_convert_attr(t, given, desc->type);
+    if (map->literal) {
+        attr = pdm_tr_literal(context, map->literal, desc->type);
+    } else {
+        const pdm_lg_attr *fallback = pdm_tr_attr(t, map->legacy);
+        if (fallback)
+            return pdm_tr_convert_attr(t, fallback, desc->type);
+        /* An attribute newer than any legacy schema. */
+        if (!(t->schema && pdm_lg_schema_attr(t->schema, map->legacy)) && desc->default_json) {
+            attr = pdm_tr_row_default(context, desc);
+        } else {
+            pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, map->legacy, NULL, "op '%s' lacks its attribute '%s', which has no default", t->op->type, map->legacy);
+            return NULL;
+        }
+    }
+    if (!attr)
+        pdm_tr_nomem(t->tr);
+    return attr;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------- */
+
+static const pdm_lg_var *result_var(const pdm_tr_op *t, const char *slot, size_t index)
+{
+    const pdm_lg_slot *s = slot ? pdm_lg_find_output(t->op, slot) : NULL;
+    return s && index < s->num_args && !pdm_tr_is_empty_name(s->args[index]) ? pdm_tr_var(t->tr, s->args[index]) : NULL;
+}
+
+/* Inferred where something is known, declared otherwise. */
+static pdm_ir_type result_type(pdm_tr_op *t, pdm_ir_meta *meta, const pdm_lg_var *var)
+{
+    pdm_tr *tr = t->tr;
+    if (meta->is_array || (var && var->kind != PDM_LG_DENSE_TENSOR && meta->rank < 0)) {
+        pdm_ir_type declared = pdm_tr_declared_type(tr, var);
+        if (declared && (!meta->is_array || declared->kind == PDM_IR_TENSOR_ARRAY))
+            return declared;
+    }
+    if (var && var->kind == PDM_LG_DENSE_TENSOR && var->has_tensor) {
+        if (meta->dtype == PDM_UNDEFINED)
+            meta->dtype = var->dtype;
+        if (meta->rank < 0 && !meta->is_array && var->rank <= PDM_MAX_RANK) {
+            meta->rank = (int)var->rank;
+            memcpy(meta->dims, var->dims, var->rank * sizeof *var->dims);
+        }
+    }
+    if (meta->dtype == PDM_UNDEFINED)
+        meta->dtype = PDM_F32; /* an output that nobody declared and no hook knows: it has no reader that could care */
+    pdm_ir_type type = pdm_ir_meta_to_type(tr->context, meta);
+    if (!type)
+        pdm_tr_nomem(tr);
+    return type;
+}
+
+static pdm_ir_type vector_type(pdm_tr_op *t, const pdm_tr_result_map *map, pdm_ir_meta *meta)
+{
+    size_t n = meta->num_elements;
+    pdm_ir_type *elements = pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *elements);
+    if (!elements) {
+        pdm_tr_nomem(t->tr);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const pdm_lg_var *var = result_var(t, map->slot, i);
+        const pdm_lg_slot *slot = pdm_lg_find_output(t->op, map->slot);
+        elements[i] = pdm_tr_is_empty_name(slot->args[i]) ? NULL : result_type(t, &meta->elements[i], var);
+    }
+    pdm_ir_type type = pdm_ir_type_vector(t->tr->context, elements, n);
+    if (!type)
+        pdm_tr_nomem(t->tr);
+    return type;
+}
+
+/* A result that has no legacy variable: absent where the row allows that. */
+static bool is_absent(const pdm_tr_op *t, const pdm_tr_result_map *map, const pdm_ir_result_desc *desc)
+{
+    const pdm_lg_slot *slot = map->slot ? pdm_lg_find_output(t->op, map->slot) : NULL;
+    bool given = slot && slot->num_args && !(slot->num_args == 1 && pdm_tr_is_empty_name(slot->args[0]));
+    return !given && (map->optional || desc->kind == PDM_IR_OPERAND_OPTIONAL || slot);
+}
+
+static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_state *state, pdm_ir_type *types)
+{
+    const pdm_ir_op_desc *desc = state->info->desc;
+    pdm_ir_meta metas[MAX_RESULTS];
+    for (size_t i = 0; i < desc->num_results; i++) {
+        pdm_ir_meta_init(&metas[i]);
+        if (row->results[i].vector) {
+            size_t n = pdm_tr_num_out(t, row->results[i].slot);
+            metas[i].num_elements = n;
+            metas[i].elements = pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *metas[i].elements);
+            if (!metas[i].elements) {
+                pdm_tr_nomem(t->tr);
+                return false;
+            }
+        }
+    }
+    pdm_ir_infer infer = {t->tr->context, state, metas, desc->num_results};
+    if (pdm_ir_infer_run(&infer) != PDM_OK) {
+        pdm_tr_nomem(t->tr);
+        return false;
+    }
+    for (size_t i = 0; i < desc->num_results; i++) {
+        const pdm_tr_result_map *map = &row->results[i];
+        if (map->vector)
+            types[i] = map->optional && metas[i].num_elements == 0 ? NULL : vector_type(t, map, &metas[i]);
+        else if (metas[i].absent || is_absent(t, map, &desc->results[i]))
+            types[i] = NULL;
+        else
+            types[i] = result_type(t, &metas[i], result_var(t, map->slot, 0));
+    }
+    return t->tr->status == PDM_OK;
+}
+
+static void bind_results(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op *op)
+{
+    for (size_t i = 0; i < row->num_results; i++) {
+        const pdm_tr_result_map *map = &row->results[i];
+        pdm_ir_value *value = pdm_ir_op_result(op, i);
+        if (!map->slot || !value->type)
+            continue;
+        if (!map->vector) {
+            pdm_tr_out(t, map->slot, value);
+            continue;
+        }
+        const pdm_lg_slot *slot = pdm_lg_find_output(t->op, map->slot);
+        for (size_t k = 0; slot && k < slot->num_args; k++)
+            if (!pdm_tr_is_empty_name(slot->args[k]))
+                pdm_tr_bind_element(t->tr, slot->args[k], value, (uint32_t)k);
+    }
+}
+
+/* ---- the op -------------------------------------------------------------------------------------------------- */
+
+static bool shares_variable(const pdm_lg_op *op)
+{
+    for (size_t o = 0; o < op->num_outputs; o++)
+        for (size_t k = 0; k < op->outputs[o].num_args; k++)
+            for (size_t i = 0; i < op->num_inputs; i++)
+                for (size_t n = 0; n < op->inputs[i].num_args; n++)
+                    if (op->inputs[i].args[n] == op->outputs[o].args[k] && !pdm_tr_is_empty_name(op->inputs[i].args[n]))
+                        return true;
+    return false;
+}
+
+/*
+ * The in-place form where an output names an input, as the framework does. With sub-blocks about, aliases across regions would make that unsafe, so
+ * the plain form is taken; batch_norm_ is not about aliases: in a test run it leaves the statistics alone.
+ */
+const char *pdm_tr_in_place_form(pdm_tr_op *t, const char *target, char *room, size_t size)
+{
+    size_t n = strlen(target);
+    bool statistics = strcmp(target, "pd_op.batch_norm") == 0;
+    if (target[n - 1] == '_' || n + 2 > size || (t->tr->has_sub_blocks && !statistics) || !shares_variable(t->op))
+        return target;
+    /* The framework does not patch the attribute tags of these two in older files. */
+    if (strcmp(target, "pd_op.leaky_relu") == 0 || strcmp(target, "pd_op.logit") == 0)
+        return target;
+    memcpy(room, target, n);
+    strcpy(room + n, "_");
+    return pdm_ir_op_desc_find(room) ? room : target;
+}
+
+static bool build_attrs(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_desc *desc, pdm_ir_named_attr *attrs)
+{
+    for (size_t i = 0; i < row->num_attrs; i++) {
+        const pdm_ir_attr_desc *a = pdm_ir_op_desc_attr(desc, row->attrs[i].name);
+        if (!a) {
+            pdm_tr_error(t, PDM_D_INTERNAL, row->attrs[i].name, NULL, "'%s' has no attribute '%s'", desc->name, row->attrs[i].name);
+            return false;
+        }
+        attrs[i] = (pdm_ir_named_attr){a->name, attribute(t, &row->attrs[i], a), 0};
+        /* Go on after a reported fault: all of an op's faults are told. */
+    }
+    return !t->failed && t->tr->status == PDM_OK;
+}
+
+void pdm_tr_generic(pdm_tr_op *t)
+{
+    pdm_tr *tr = t->tr;
+    const pdm_tr_row *row = t->failed ? NULL : pdm_tr_row_get(tr, t->op->type);
+    char room[128];
+    if (!row) {
+        if (!t->failed && tr->status == PDM_OK)
+            pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "op '%s' has no row", t->op->type);
+        return;
+    }
+    const char *target = pdm_tr_in_place_form(t, row->target, room, sizeof room);
+    const pdm_ir_op_desc *desc = pdm_ir_op_desc_find(target);
+    if (!desc || desc->num_operands != row->num_operands || desc->num_results != row->num_results || desc->num_results > MAX_RESULTS) {
+        pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the row of '%s' does not fit '%s'", t->op->type, target);
+        return;
+    }
+    pdm_ir_value **operands = pdm_arena_calloc(&tr->scratch, row->num_operands + 1, sizeof *operands);
+    pdm_ir_named_attr *attrs = pdm_arena_calloc(&tr->scratch, row->num_attrs + 1, sizeof *attrs);
+    if (!operands || !attrs) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    for (size_t i = 0; i < row->num_operands; i++)
+        operands[i] = operand(t, &row->operands[i], desc->operands[i].kind);
+    if (!build_attrs(t, row, desc, attrs))
+        return;
+    pdm_ir_type types[MAX_RESULTS];
+    pdm_ir_op_state state = {.info = pdm_ir_op_info_get(tr->context, target, NULL), .operands = operands, .num_operands = row->num_operands,
+                             .attrs = attrs, .num_attrs = row->num_attrs, .result_types = types, .num_results = desc->num_results};
+    if (!state.info) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    if (!result_types(t, row, &state, types))
+        return;
+    pdm_ir_op *op = pdm_tr_emit_typed(t, target, operands, row->num_operands, attrs, row->num_attrs, types, desc->num_results);
+    if (op)
+        bind_results(t, row, op);
+}

@@ -1,0 +1,477 @@
+#include "translator/io.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An op that is not in the legacy program, for the emission vocabulary. */
+static pdm_tr_op nowhere(pdm_tr *tr)
+{
+    return (pdm_tr_op){.tr = tr, .block = 0, .index = -1};
+}
+
+static const pdm_lg_block *main_block(const pdm_tr *tr)
+{
+    return &tr->program->blocks[0];
+}
+
+static pdm_tr_scope *outermost(pdm_tr *tr)
+{
+    pdm_tr_scope *s = tr->scope;
+    while (s->parent)
+        s = s->parent;
+    return s;
+}
+
+static void bind_outermost(pdm_tr *tr, const char *name, pdm_ir_value *value)
+{
+    pdm_tr_scope *inner = tr->scope;
+    tr->scope = outermost(tr);
+    pdm_tr_bind(tr, name, value);
+    tr->scope = inner;
+}
+
+/* Move an op just emitted at the end of the current block to the front section of the program. */
+static void move_to_front(pdm_tr *tr, pdm_ir_op *op)
+{
+    pdm_ir_op_detach(op);
+    if (tr->front)
+        pdm_ir_op_insert_after(op, tr->front);
+    else
+        pdm_ir_block_prepend(tr->module->block, op);
+    tr->front = op;
+}
+
+static void set_flags(pdm_tr *tr, pdm_ir_op *op, const char *name, const bool *values, size_t n)
+{
+    pdm_ir_attr attr = pdm_ir_attr_bools(tr->context, values, n);
+    if (!attr || !pdm_ir_op_set_attr(tr->context, op, name, attr))
+        pdm_tr_nomem(tr);
+}
+
+/* ---- parameters ----------------------------------------------------------------------------------------------- */
+
+static bool is_candidate(const pdm_lg_var *var)
+{
+    return var && pdm_lg_var_is_param(var) && strcmp(var->name, "feed") != 0 && strcmp(var->name, "fetch") != 0;
+}
+
+/* The parameter file is right where it differs from the declaration in an accepted way. */
+static pdm_ir_type parameter_type(pdm_tr *tr, const pdm_lg_var *var)
+{
+    const pdm_param *p = tr->options->params ? pdm_params_find(tr->options->params, var->name) : NULL;
+    if (!p || p->kind != PDM_PARAM_DENSE || var->kind != PDM_LG_DENSE_TENSOR)
+        return pdm_tr_declared_type(tr, var);
+    pdm_ir_type type = pdm_ir_type_tensor(tr->context, p->dtype, p->dims, p->rank);
+    if (!type)
+        pdm_tr_nomem(tr);
+    return type;
+}
+
+static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
+{
+    pdm_tr_op t = nowhere(tr);
+    pdm_ir_type type = parameter_type(tr, var);
+    if (!type) {
+        if (tr->status == PDM_OK) {
+            pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, var->name};
+            pdm_diag(tr->sink, PDM_D_LG_FEATURE, &loc, NULL, "parameter '%s' is a %s, for which PIR has no type", var->name,
+                     pdm_lg_var_kind_name(var->kind));
+        }
+        return;
+    }
+    pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.parameter", PDM_TR_NO_OPS,
+                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}, {"is_distributed", pdm_tr_a_bool(&t, false), 0},
+                                                   {"is_parameter", pdm_tr_a_bool(&t, true), 0}, {"need_clip", pdm_tr_a_bool(&t, false), 0}),
+                                      &type, 1);
+    if (!op)
+        return;
+    set_flags(tr, op, "persistable", (bool[]){true}, 1);
+    set_flags(tr, op, "stop_gradient", &var->stop_gradient, 1);
+    set_flags(tr, op, "trainable", (bool[]){true}, 1);
+    move_to_front(tr, op);
+    pdm_tr_bind(tr, var->name, pdm_ir_op_result(op, 0));
+}
+
+typedef struct scan {
+    pdm_tr *tr;
+    pdm_map written; /* names written so far */
+} scan;
+
+static void scan_block(scan *s, int32_t lg_block);
+
+static void scan_reads(scan *s, int32_t lg_block, const pdm_lg_op *op)
+{
+    for (size_t i = 0; i < op->num_inputs; i++) {
+        for (size_t k = 0; k < op->inputs[i].num_args; k++) {
+            const char *name = op->inputs[i].args[k];
+            int32_t where;
+            const pdm_lg_var *var = pdm_lg_lookup_var(s->tr->program, lg_block, name, &where);
+            if (where == 0 && is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name))
+                emit_parameter(s->tr, var);
+        }
+    }
+}
+
+static void scan_block(scan *s, int32_t lg_block)
+{
+    const pdm_lg_block *b = &s->tr->program->blocks[lg_block];
+    for (size_t i = 0; i < b->num_ops && s->tr->status == PDM_OK; i++) {
+        const pdm_lg_op *op = &b->ops[i];
+        scan_reads(s, lg_block, op);
+        int32_t sub = pdm_lg_sub_block(op);
+        if (sub >= 0)
+            scan_block(s, sub); /* depth is bounded by the checker */
+        for (size_t o = 0; o < op->num_outputs; o++)
+            for (size_t k = 0; k < op->outputs[o].num_args; k++)
+                if (!pdm_map_put(&s->written, op->outputs[o].args[k]))
+                    pdm_tr_nomem(s->tr);
+    }
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------------------------- */
+
+static pdm_ir_op *emit_data(pdm_tr *tr, const pdm_lg_var *var)
+{
+    pdm_tr_op t = nowhere(tr);
+    pdm_ir_type type = pdm_tr_declared_type(tr, var);
+    if (!type || type->kind != PDM_IR_DENSE_TENSOR) {
+        if (tr->status == PDM_OK) {
+            pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, "feed", var->name};
+            pdm_diag(tr->sink, PDM_D_LG_FEATURE, &loc, NULL, "input '%s' is a %s; only dense tensors can be inputs", var->name, pdm_lg_var_kind_name(var->kind));
+        }
+        return NULL;
+    }
+    pdm_ir_op *op = pdm_tr_emit_typed(&t, "pd_op.data", PDM_TR_NO_OPS,
+                                      PDM_TR_ATTRS({"name", pdm_tr_a_str(&t, var->name), 0},
+                                                   {"shape", pdm_tr_a_int_array(&t, var->dims, var->rank), 0},
+                                                   {"dtype", pdm_tr_a_dtype(&t, var->dtype), 0}, {"place", pdm_tr_a_place(&t, 0), 0}),
+                                      &type, 1);
+    if (!op)
+        return NULL;
+    set_flags(tr, op, "persistable", (bool[]){false}, 1);
+    set_flags(tr, op, "stop_gradient", (bool[]){true}, 1);
+    move_to_front(tr, op);
+    return op;
+}
+
+pdm_ir_value *pdm_tr_io_undefined(pdm_tr *tr, const char *name)
+{
+    const pdm_lg_var *var = pdm_lg_block_var(main_block(tr), name);
+    pdm_ir_op *op = NULL;
+    if (!var || tr->status != PDM_OK)
+        return NULL;
+    if (var->kind == PDM_LG_TENSOR_ARRAY) {
+        pdm_tr_op t = nowhere(tr);
+        pdm_ir_type type = pdm_tr_declared_type(tr, var);
+        if (!type)
+            return NULL;
+        op = pdm_tr_emit_typed(&t, "pd_op.create_array", PDM_TR_NO_OPS, PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(&t, var->dtype), 0}), &type, 1);
+        if (op)
+            move_to_front(tr, op);
+    } else if (var->need_check_feed) {
+        op = emit_data(tr, var);
+    }
+    if (!op)
+        return NULL;
+    bind_outermost(tr, name, pdm_ir_op_result(op, 0));
+    return pdm_ir_op_result(op, 0);
+}
+
+/* Feed or fetch ops of block 0 with their columns. */
+typedef struct column {
+    const pdm_lg_op *op;
+    const char *name;
+    int64_t col;
+    int32_t index;
+} column;
+
+static int by_column(const void *a, const void *b)
+{
+    const column *x = a, *y = b;
+    return x->col != y->col ? (x->col > y->col) - (x->col < y->col) : (x->index > y->index) - (x->index < y->index);
+}
+
+static bool is_fetch(const char *type)
+{
+    return strcmp(type, "fetch") == 0 || strcmp(type, "fetch_v2") == 0;
+}
+
+static const char *only_argument(const pdm_lg_slot *slot)
+{
+    return slot && slot->num_args ? slot->args[0] : NULL;
+}
+
+/* The columns in ascending order; duplicates are reported. NULL: out of memory, or none. */
+static column *collect_columns(pdm_tr *tr, bool fetches, size_t *out_n)
+{
+    const pdm_lg_block *b = main_block(tr);
+    column *all = pdm_arena_calloc(&tr->scratch, b->num_ops + 1, sizeof *all);
+    size_t n = 0;
+    if (!all) {
+        pdm_tr_nomem(tr);
+        return NULL;
+    }
+    for (size_t i = 0; i < b->num_ops; i++) {
+        const pdm_lg_op *op = &b->ops[i];
+        if (fetches ? !is_fetch(op->type) : strcmp(op->type, "feed") != 0)
+            continue;
+        pdm_tr_op t = {.tr = tr, .op = op, .block = 0, .index = (int32_t)i};
+        const char *name = fetches ? only_argument(pdm_lg_find_input(op, "X")) : only_argument(pdm_lg_find_output(op, "Out"));
+        if (!name)
+            pdm_tr_error(&t, PDM_D_LG_MISSING_INPUT, fetches ? "X" : "Out", NULL, "op '%s' names no variable", op->type);
+        else
+            all[n++] = (column){op, name, pdm_tr_int_or(&t, "col", 0), (int32_t)i};
+    }
+    qsort(all, n, sizeof *all, by_column);
+    for (size_t i = 0; i < n; i++) {
+        pdm_tr_op t = {.tr = tr, .op = all[i].op, .block = 0, .index = all[i].index};
+        if (all[i].col < 0)
+            pdm_tr_error(&t, PDM_D_LG_COLUMN, all[i].name, NULL, "op '%s' of '%s' has the negative col %lld", all[i].op->type, all[i].name, (long long)all[i].col);
+        if (i && all[i].col == all[i - 1].col)
+            pdm_tr_error(&t, PDM_D_LG_COLUMN, all[i].name, NULL, "duplicate col: '%s' and '%s' are both in col %lld of %s", all[i - 1].name, all[i].name,
+                         (long long)all[i].col, all[i].op->type);
+    }
+    *out_n = n;
+    return all;
+}
+
+/* Outputs are found by name: a name that is fetched twice gets a second one that is new to the program. */
+static const char *unique_name(pdm_tr *tr, pdm_map *taken, const char *name)
+{
+    const char *candidate = name;
+    for (unsigned i = 1; pdm_map_find(taken, candidate); i++) {
+        size_t room = strlen(name) + 16;
+        char *text = pdm_arena_alloc(&tr->scratch, room);
+        if (!text) {
+            pdm_tr_nomem(tr);
+            return NULL;
+        }
+        snprintf(text, room, "%s_%u", name, i);
+        candidate = pdm_ir_str(tr->context, text);
+        if (!candidate) {
+            pdm_tr_nomem(tr);
+            return NULL;
+        }
+        /* Interned legacy names live in another table: compare by content. */
+        const char *known = pdm_intern_find(&tr->program->strings, text, strlen(text));
+        if (known && pdm_map_find(taken, known))
+            candidate = known;
+    }
+    if (!pdm_map_put(taken, candidate))
+        pdm_tr_nomem(tr);
+    return candidate;
+}
+
+static void prepare_fetches(pdm_tr *tr)
+{
+    size_t n = 0;
+    if (tr->options->num_fetch)
+        return;
+    column *all = collect_columns(tr, true, &n);
+    if (!all)
+        return;
+    if (n == 0) {
+        pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, NULL};
+        pdm_diag(tr->sink, PDM_D_LG_NO_OUTPUT, &loc, "name the outputs with --fetch", "the program has no output: there is no fetch op");
+        return;
+    }
+    pdm_map taken = {0};
+    for (size_t i = 0; i < n; i++) {
+        pdm_tr_fetch *f = pdm_arena_calloc(&tr->scratch, 1, sizeof *f);
+        pdm_map_entry *e = f ? pdm_map_put(&tr->fetches, all[i].op) : NULL;
+        if (!e) {
+            pdm_tr_nomem(tr);
+            break;
+        }
+        f->col = (int32_t)i;
+        f->name = unique_name(tr, &taken, all[i].name);
+        e->value.ptr = f;
+    }
+    pdm_map_deinit(&taken);
+}
+
+static void prepare_feeds(pdm_tr *tr)
+{
+    size_t n = 0;
+    column *all = collect_columns(tr, false, &n);
+    for (size_t i = 0; all && i < n && tr->status == PDM_OK; i++) {
+        const pdm_lg_var *var = pdm_lg_block_var(main_block(tr), all[i].name);
+        if (!var)
+            continue; /* the checker reported it */
+        if (pdm_map_find(&tr->feeds, var)) {
+            pdm_tr_op t = {.tr = tr, .op = all[i].op, .block = 0, .index = all[i].index};
+            pdm_tr_error(&t, PDM_D_LG_DUPLICATE, var->name, NULL, "'%s' is fed twice", var->name);
+            continue;
+        }
+        pdm_ir_op *op = emit_data(tr, var);
+        pdm_map_entry *e = op ? pdm_map_put(&tr->feeds, var) : NULL;
+        if (e)
+            e->value.ptr = pdm_ir_op_result(op, 0);
+    }
+}
+
+void pdm_tr_io_prepare(pdm_tr *tr)
+{
+    scan s = {tr, {0}};
+    scan_block(&s, 0);
+    pdm_map_deinit(&s.written);
+    prepare_feeds(tr);
+    prepare_fetches(tr);
+}
+
+/* ---- handlers --------------------------------------------------------------------------------------------------- */
+
+void pdm_tr_h_feed(pdm_tr_op *t)
+{
+    const char *name = pdm_tr_out_name(t, "Out");
+    const pdm_lg_var *var = name ? pdm_lg_block_var(main_block(t->tr), name) : NULL;
+    pdm_map_entry *e = var ? pdm_map_find(&t->tr->feeds, var) : NULL;
+    if (e)
+        pdm_tr_bind(t->tr, name, e->value.ptr);
+}
+
+static void emit_fetch(pdm_tr_op *t, pdm_ir_value *value, const char *name, int32_t col)
+{
+    if (!value)
+        return;
+    if (!pdm_ir_type_is_tensor(value->type) && !(value->type && value->type->kind == PDM_IR_TENSOR_ARRAY)) {
+        pdm_tr_unsupported(t, name, "output '%s' is no dense tensor", name);
+        return;
+    }
+    pdm_ir_type type = value->type;
+    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.fetch", PDM_TR_OPS(value),
+                                      PDM_TR_ATTRS({"name", pdm_tr_a_str(t, name), 0}, {"col", pdm_tr_a_i32(t, col), 0}), &type, 1);
+    if (op)
+        set_flags(t->tr, op, "persistable", (bool[]){true}, 1);
+}
+
+void pdm_tr_h_fetch(pdm_tr_op *t)
+{
+    pdm_map_entry *e = pdm_map_find(&t->tr->fetches, t->op);
+    const pdm_tr_fetch *f = e ? e->value.ptr : NULL;
+    if (f)
+        emit_fetch(t, pdm_tr_in(t, "X"), f->name, f->col);
+}
+
+/* pd_op.data as a legacy op: an input declared by an op of its own. */
+void pdm_tr_h_data(pdm_tr_op *t)
+{
+    const char *name = pdm_tr_out_name(t, "out");
+    const pdm_lg_var *var = name ? pdm_tr_var(t->tr, name) : NULL;
+    pdm_ir_op *op = var ? emit_data(t->tr, var) : NULL;
+    if (op)
+        bind_outermost(t->tr, name, pdm_ir_op_result(op, 0));
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+static void emit_requested_fetches(pdm_tr *tr)
+{
+    pdm_map taken = {0};
+    for (size_t i = 0; i < tr->options->num_fetch && tr->status == PDM_OK; i++) {
+        const char *wanted = tr->options->fetch[i];
+        const char *name = pdm_intern_find(&tr->program->strings, wanted, strlen(wanted));
+        pdm_tr_op t = nowhere(tr);
+        pdm_ir_value *value = name ? pdm_tr_value(tr, name) : NULL;
+        if (!value) {
+            pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, wanted};
+            pdm_diag(tr->sink, PDM_D_USAGE, &loc, NULL, "there is no value '%s' to fetch", wanted);
+            continue;
+        }
+        emit_fetch(&t, value, unique_name(tr, &taken, name), (int32_t)i);
+    }
+    pdm_map_deinit(&taken);
+}
+
+/* Does the value share its buffer with parameter `name`: the parameter itself, or an in-place result of it? */
+static bool is_parameter_value(const pdm_ir_value *value, const char *name)
+{
+    for (int steps = 0; steps < 100000; steps++) {
+        pdm_ir_op *op = pdm_ir_value_op(value);
+        if (!op)
+            return false;
+        if (pdm_ir_op_is(op, "builtin.parameter"))
+            return strcmp(pdm_ir_op_attr(op, "parameter_name")->u.s.text, name) == 0;
+        const pdm_ir_value *next = NULL;
+        for (uint32_t i = 0; i < op->num_operands && !next; i++)
+            if (pdm_ir_inplace_result(pdm_ir_op_name(op), (int)i) == (int)pdm_ir_value_index(value))
+                next = pdm_ir_op_operand_value(op, i);
+        if (!next)
+            return false;
+        value = next;
+    }
+    return false;
+}
+
+static void write_back(pdm_tr *tr, const pdm_lg_var *var)
+{
+    pdm_map_entry *bound = pdm_map_find(&tr->scope->names, var->name);
+    pdm_tr_op t = nowhere(tr);
+    if (!bound)
+        return;
+    pdm_ir_value *value = pdm_tr_value(tr, var->name);
+    if (!value || is_parameter_value(value, var->name))
+        return;
+    pdm_ir_op *def = pdm_ir_value_op(value);
+    pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.set_parameter", PDM_TR_OPS(value),
+                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), NULL, 0);
+    if (op && def && def->block == op->block && def->next != op) {
+        pdm_ir_op_detach(op);
+        pdm_ir_op_insert_after(op, def);
+    }
+}
+
+/* From the last op to the first, each persistable name once. */
+static void write_back_all(pdm_tr *tr)
+{
+    const pdm_lg_block *b = main_block(tr);
+    pdm_map seen = {0};
+    for (size_t i = b->num_ops; i-- > 0 && tr->status == PDM_OK;) {
+        const pdm_lg_op *op = &b->ops[i];
+        if (strcmp(op->type, "feed") == 0 || is_fetch(op->type))
+            continue;
+        for (size_t o = 0; o < op->num_outputs; o++) {
+            for (size_t k = 0; k < op->outputs[o].num_args; k++) {
+                const pdm_lg_var *var = pdm_lg_block_var(b, op->outputs[o].args[k]);
+                if (!is_candidate(var) || pdm_map_find(&seen, var))
+                    continue;
+                if (!pdm_map_put(&seen, var))
+                    pdm_tr_nomem(tr);
+                write_back(tr, var);
+            }
+        }
+    }
+    pdm_map_deinit(&seen);
+}
+
+/* stop_gradient and persistable, one entry a result, for the ops whose results have names. */
+static void set_result_attributes(pdm_tr *tr)
+{
+    for (pdm_ir_op *op = tr->module->block->first; op && tr->status == PDM_OK; op = op->next) {
+        bool persistable[16] = {false}, stop_gradient[16] = {false}, any = false;
+        if (op->num_results == 0 || op->num_results > 16 || pdm_ir_op_attr(op, "stop_gradient"))
+            continue;
+        for (uint32_t i = 0; i < op->num_results; i++) {
+            pdm_map_entry *e = pdm_map_find(&tr->outputs, pdm_ir_op_result(op, i));
+            const pdm_lg_var *var = e ? e->value.ptr : NULL;
+            if (!var)
+                continue;
+            any = true;
+            persistable[i] = var->persistable;
+            stop_gradient[i] = var->stop_gradient;
+        }
+        if (!any)
+            continue;
+        set_flags(tr, op, "persistable", persistable, op->num_results);
+        set_flags(tr, op, "stop_gradient", stop_gradient, op->num_results);
+    }
+}
+
+void pdm_tr_io_finish(pdm_tr *tr)
+{
+    if (tr->options->num_fetch)
+        emit_requested_fetches(tr);
+    write_back_all(tr);
+    set_result_attributes(tr);
+}

@@ -1,0 +1,271 @@
+/* Names, values and scopes; inputs and outputs of the op being translated. */
+#include <string.h>
+
+#include "translator/io.h"
+
+bool pdm_tr_is_empty_name(const char *name)
+{
+    return strcmp(name, PDM_TR_EMPTY) == 0;
+}
+
+void pdm_tr_nomem(pdm_tr *tr)
+{
+    if (tr->status == PDM_OK)
+        tr->status = PDM_NOMEM;
+}
+
+void pdm_tr_scope_push(pdm_tr *tr, pdm_tr_scope *scope, pdm_ir_block *block, int32_t lg_block, bool is_loop)
+{
+    pdm_map_init(&scope->names);
+    scope->parent = tr->scope;
+    scope->block = block;
+    scope->lg_block = lg_block;
+    scope->is_loop = is_loop;
+    tr->scope = scope;
+}
+
+void pdm_tr_scope_pop(pdm_tr *tr)
+{
+    pdm_tr_scope *scope = tr->scope;
+    tr->scope = scope->parent;
+    pdm_map_deinit(&scope->names);
+}
+
+static pdm_tr_binding *find_binding(const pdm_tr *tr, const char *name)
+{
+    for (const pdm_tr_scope *s = tr->scope; s; s = s->parent) {
+        pdm_map_entry *e = pdm_map_find(&s->names, name);
+        if (e)
+            return e->value.ptr;
+    }
+    return NULL;
+}
+
+static void bind(pdm_tr *tr, const char *name, pdm_tr_binding what);
+
+bool pdm_tr_has_value(const pdm_tr *tr, const char *name)
+{
+    const pdm_tr_binding *b = find_binding(tr, name);
+    return b && (b->value || b->vector);
+}
+
+void pdm_tr_hide(pdm_tr *tr, const char *name)
+{
+    bind(tr, name, (pdm_tr_binding){NULL, NULL, 0});
+}
+
+static void bind(pdm_tr *tr, const char *name, pdm_tr_binding what)
+{
+    pdm_tr_binding *b = pdm_arena_memdup(&tr->scratch, &what, sizeof what);
+    pdm_map_entry *e = b ? pdm_map_put(&tr->scope->names, name) : NULL;
+    if (!e) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    e->value.ptr = b;
+}
+
+void pdm_tr_bind(pdm_tr *tr, const char *name, pdm_ir_value *value)
+{
+    if (value)
+        bind(tr, name, (pdm_tr_binding){.value = value});
+}
+
+void pdm_tr_bind_element(pdm_tr *tr, const char *name, pdm_ir_value *vector, uint32_t index)
+{
+    if (vector)
+        bind(tr, name, (pdm_tr_binding){.vector = vector, .index = index});
+}
+
+pdm_ir_value *pdm_tr_value(pdm_tr *tr, const char *name)
+{
+    pdm_tr_binding *b = find_binding(tr, name);
+    if (!b)
+        return pdm_tr_io_undefined(tr, name);
+    if (b->value)
+        return b->value;
+    if (!b->vector)
+        return NULL;
+    /* The slice stands before its first user, in the user's block: the outer binding stays as it is, or it would leak out of a region. */
+    pdm_tr_op t = {.tr = tr, .block = tr->scope->lg_block, .index = -1};
+    pdm_ir_value *element = pdm_tr_element(&t, b->vector, b->index);
+    pdm_tr_bind(tr, name, element);
+    return element;
+}
+
+const pdm_lg_var *pdm_tr_var(const pdm_tr *tr, const char *name)
+{
+    return pdm_lg_lookup_var(tr->program, tr->scope ? tr->scope->lg_block : 0, name, NULL);
+}
+
+pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var)
+{
+    pdm_ir_type type = NULL;
+    if (!var || var->dtype == PDM_UNDEFINED)
+        return NULL;
+    switch (var->kind) {
+    case PDM_LG_DENSE_TENSOR:
+        type = pdm_ir_type_tensor(tr->context, var->dtype, var->dims, var->rank);
+        break;
+    case PDM_LG_TENSOR_ARRAY:
+        type = pdm_ir_type_array(tr->context, var->dtype, var->dims, var->rank, "NCHW");
+        break;
+    case PDM_LG_SELECTED_ROWS:
+        type = pdm_ir_type_intern(tr->context, &(struct pdm_ir_type_s){.kind = PDM_IR_SELECTED_ROWS, .dtype = var->dtype, .rank = (uint32_t)var->rank,
+                                                                      .dims = var->dims, .layout = "NCHW"});
+        break;
+    default:
+        return NULL;
+    }
+    if (!type)
+        pdm_tr_nomem(tr);
+    return type;
+}
+
+/* ---- inputs -------------------------------------------------------------------------------------------------- */
+
+size_t pdm_tr_num_in(const pdm_tr_op *t, const char *slot)
+{
+    const pdm_lg_slot *s = pdm_lg_find_input(t->op, slot);
+    if (!s)
+        return 0;
+    size_t n = s->num_args;
+    /* A lone @EMPTY@ is the old way to leave a slot out. */
+    return n == 1 && pdm_tr_is_empty_name(s->args[0]) ? 0 : n;
+}
+
+static pdm_ir_value *argument_value(pdm_tr_op *t, const pdm_lg_slot *slot, size_t index)
+{
+    const char *name = slot->args[index];
+    pdm_ir_value *value = pdm_tr_value(t->tr, name);
+    if (!value && t->tr->status == PDM_OK)
+        pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, "feed it, or let an op write it first", "input %s of '%s' reads '%s' before anything wrote it", slot->name,
+                     t->op->type, name);
+    return value;
+}
+
+pdm_ir_value *pdm_tr_in_at(pdm_tr_op *t, const char *slot, size_t index)
+{
+    if (t->failed || t->tr->status != PDM_OK)
+        return NULL;
+    if (index >= pdm_tr_num_in(t, slot)) {
+        pdm_tr_error(t, PDM_D_LG_MISSING_INPUT, slot, NULL, "op '%s' lacks its input %s", t->op->type, slot);
+        return NULL;
+    }
+    return argument_value(t, pdm_lg_find_input(t->op, slot), index);
+}
+
+pdm_ir_value *pdm_tr_in(pdm_tr_op *t, const char *slot)
+{
+    return pdm_tr_in_at(t, slot, 0);
+}
+
+pdm_ir_value *pdm_tr_in_opt(pdm_tr_op *t, const char *slot)
+{
+    return pdm_tr_num_in(t, slot) ? pdm_tr_in(t, slot) : NULL;
+}
+
+pdm_ir_value *pdm_tr_in_combined(pdm_tr_op *t, const char *slot)
+{
+    size_t n = pdm_tr_num_in(t, slot);
+    if (n == 0)
+        return pdm_tr_in(t, slot); /* reports */
+    pdm_ir_value *first = pdm_tr_in(t, slot);
+    if (n == 1 && first && first->type && first->type->kind == PDM_IR_TENSOR_ARRAY)
+        return first;
+    pdm_ir_value **values = pdm_arena_calloc(&t->tr->scratch, n, sizeof *values);
+    if (!values) {
+        pdm_tr_nomem(t->tr);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        values[i] = pdm_tr_in_at(t, slot, i);
+    return pdm_tr_combine(t, values, n);
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------------- */
+
+size_t pdm_tr_num_out(const pdm_tr_op *t, const char *slot)
+{
+    const pdm_lg_slot *s = pdm_lg_find_output(t->op, slot);
+    return s ? s->num_args : 0;
+}
+
+static const char *output_name(const pdm_tr_op *t, const char *slot, size_t index)
+{
+    const pdm_lg_slot *s = pdm_lg_find_output(t->op, slot);
+    if (!s || index >= s->num_args || pdm_tr_is_empty_name(s->args[index]))
+        return NULL;
+    return s->args[index];
+}
+
+const char *pdm_tr_out_name(const pdm_tr_op *t, const char *slot)
+{
+    return output_name(t, slot, 0);
+}
+
+bool pdm_tr_has_out(const pdm_tr_op *t, const char *slot)
+{
+    return output_name(t, slot, 0) != NULL;
+}
+
+void pdm_tr_out(pdm_tr_op *t, const char *slot, pdm_ir_value *value)
+{
+    pdm_tr_out_at(t, slot, 0, value);
+}
+
+/*
+ * Fill what inference left open from the declaration. Where both know a dim and differ, the inferred one is right: VarDescs are left over from
+ * graph construction and lie (translator.md, "types lie").
+ */
+static pdm_ir_type complete_type(pdm_tr_op *t, pdm_ir_type type, const pdm_lg_var *var)
+{
+    pdm_tr *tr = t->tr;
+    if (!pdm_ir_type_is_tensor(type) || !var || var->kind != PDM_LG_DENSE_TENSOR || !var->has_tensor)
+        return type;
+    if (type->dtype != var->dtype && var->dtype != PDM_UNDEFINED && tr->sink && tr->sink->verbose) {
+        pdm_loc loc = {tr->program->path, -1, -1, -1, t->block, t->index, t->op->type, var->name};
+        pdm_diag(tr->sink, PDM_D_LG_TYPE_DIFFERS, &loc, NULL, "'%s' is declared %s but is %s", var->name, pdm_dtype_name(var->dtype),
+                 pdm_dtype_name(type->dtype));
+    }
+    if (type->rank != var->rank)
+        return type;
+    int64_t dims[PDM_MAX_RANK];
+    bool changed = false;
+    if (type->rank > PDM_MAX_RANK)
+        return type;
+    for (uint32_t i = 0; i < type->rank; i++) {
+        dims[i] = type->dims[i];
+        if (dims[i] < 0 && var->dims[i] >= 0) {
+            dims[i] = var->dims[i];
+            changed = true;
+        }
+    }
+    if (!changed)
+        return type;
+    pdm_ir_type full = pdm_ir_type_tensor(tr->context, type->dtype, dims, type->rank);
+    if (!full)
+        pdm_tr_nomem(tr);
+    return full ? full : type;
+}
+
+void pdm_tr_out_at(pdm_tr_op *t, const char *slot, size_t index, pdm_ir_value *value)
+{
+    pdm_tr *tr = t->tr;
+    const char *name = output_name(t, slot, index);
+    if (t->failed || !name || !value || tr->status != PDM_OK)
+        return;
+    const pdm_lg_var *var = pdm_tr_var(tr, name);
+    pdm_ir_op *def = pdm_ir_value_op(value);
+    /* Only fresh results: an alias of an earlier value keeps that value's type. */
+    if (def && def->lg_op == t->index && def->lg_block == t->block)
+        value->type = complete_type(t, value->type, var);
+    pdm_tr_bind(tr, name, value);
+    if (!tr->scope->parent && var) {
+        pdm_map_entry *e = pdm_map_put(&tr->outputs, value);
+        if (e)
+            e->value.ptr = (void *)(uintptr_t)var;
+        else
+            pdm_tr_nomem(tr);
+    }
+}
