@@ -6,7 +6,6 @@
  * A program of its own because a child's peak begins with what its parent had when it forked: measured from
  * Python, everything would look as large as Python. The command's stdout goes to /dev/null.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  *
  *   translate TIMES MODEL   →   {"best_s": 0.000123, "ops": 512}
  */
-#define _GNU_SOURCE
 #include <pdmigrate/pdmigrate.h>
 #include <stdio.h>
 #include <stdlib.h>
