@@ -100,25 +100,6 @@ static pdm_ir_value *value_of(pdm_tr *tr, const pdm_lg_var *var)
     return pdm_tr_value(tr, var->name);
 }
 
-/* An own copy of an outer value: the results of a region op share the buffers of what it yields, so each yield must be a value of the region. */
-static bool is_outer(const pdm_tr *tr, const pdm_ir_value *value)
-{
-    return pdm_ir_value_block(value) != tr->scope->block;
-}
-
-static bool all_present(pdm_tr_op *t, const pdm_lg_var *const *vars, pdm_ir_value **values, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (values[i])
-            continue;
-        if (t->tr->status == PDM_OK && !t->failed)
-            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, vars[i] ? vars[i]->name : NULL, NULL, "the sub-block of '%s' gives no value for '%s'", t->op->type,
-                         vars[i] ? vars[i]->name : "?");
-        return false;
-    }
-    return t->tr->status == PDM_OK && !t->failed;
-}
-
 /* ---- if -------------------------------------------------------------------------------------------------------- */
 
 /* One side of an if under construction: a legacy sub-block, or nothing. */
@@ -248,12 +229,16 @@ static pdm_ir_op *emit_if(pdm_tr_op *t, pdm_ir_value *cond, branch *on_true, bra
     return op;
 }
 
+/* In a loop, what a branch wrote in one turn may be what it reads in the next. */
+static bool is_seen_next_turn(const pdm_tr *tr, const pdm_lg_var *var, int32_t sub)
+{
+    return tr->loop_depth > 0 && pdm_map_find(&tr->flow->blocks[sub].exposed_set, var);
+}
+
 /* The variables that a branch hands on: written inside, and read where the branch cannot be seen. */
 static bool is_result(const pdm_tr *tr, const pdm_lg_var *var, int32_t sub)
 {
-    if (pdm_tr_flow_needed(tr, var, sub, -1, -1))
-        return true;
-    return tr->loop_depth > 0 && pdm_tr_flow_read_inside(tr, var, sub);
+    return pdm_tr_flow_needed(tr, var, sub, -1, -1) || is_seen_next_turn(tr, var, sub);
 }
 
 static void lone_branch(pdm_tr_op *t, pdm_ir_value *cond, int32_t sub)
@@ -306,7 +291,8 @@ static void add_extras(const pdm_tr *tr, const pdm_tr_pair *pair, int32_t sub, c
     for (size_t i = 0; i < info->writes.n; i++) {
         const pdm_lg_var *var = info->writes.v[i];
         bool known = false;
-        if (!is_result(tr, var, sub) || (!var->persistable && tr->loop_depth == 0 && read_by_selects_only(tr, pair, var, sub)))
+        bool joined = !var->persistable && !is_seen_next_turn(tr, var, sub) && read_by_selects_only(tr, pair, var, sub);
+        if (joined || !is_result(tr, var, sub))
             continue;
         for (size_t k = pair->num_selects; k < *n && !known; k++)
             known = on_true[k] == var;

@@ -495,13 +495,3 @@ bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, i
     }
     return false;
 }
-
-bool pdm_tr_flow_read_inside(const pdm_tr *tr, const pdm_lg_var *var, int32_t root)
-{
-    const pdm_map_entry *e = pdm_map_find(&tr->flow->readers, var);
-    const pdm_tr_readers *list = e ? e->value.ptr : NULL;
-    for (size_t i = 0; list && i < list->n; i++)
-        if (is_below(tr, list->v[i].block, root))
-            return true;
-    return false;
-}

@@ -62,7 +62,5 @@ bool pdm_tr_is_branch(const pdm_lg_op *op); /* conditional_block, conditional_bl
 bool pdm_tr_is_loop(const pdm_lg_op *op);   /* while */
 /* Is the variable read outside of the blocks below `root` (and not only by op `except` of block `except_block`), persistable, or asked for? */
 bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, int32_t except_block, int32_t except);
-/* Is the variable read by any op inside the blocks at and below root? */
-bool pdm_tr_flow_read_inside(const pdm_tr *tr, const pdm_lg_var *var, int32_t root);
 
 #endif

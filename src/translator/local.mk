@@ -1,4 +1,31 @@
 # Legacy to PIR: base, legacy_graph, ir.
 noinst_LTLIBRARIES += libpdm_tr.la
 libpdm_tr_la_CFLAGS = $(PDM_LIB_CFLAGS)
-libpdm_tr_la_SOURCES =
+libpdm_tr_la_SOURCES = \
+	src/translator/attr.c \
+	src/translator/control_flow.c \
+	src/translator/emit.c \
+	src/translator/flow.c \
+	src/translator/flow.h \
+	src/translator/generic.c \
+	src/translator/handlers.def \
+	src/translator/handlers_expressed.def \
+	src/translator/handlers_flow.def \
+	src/translator/handlers_io.def \
+	src/translator/handlers_special.def \
+	src/translator/io.c \
+	src/translator/io.h \
+	src/translator/legacy_op.c \
+	src/translator/legacy_op.h \
+	src/translator/map.c \
+	src/translator/map.h \
+	src/translator/op_map.def \
+	src/translator/report.c \
+	src/translator/row_default.c \
+	src/translator/row_default.h \
+	src/translator/scope.c \
+	src/translator/tr.h \
+	src/translator/training.def \
+	src/translator/translate.c \
+	src/translator/translate.h \
+	src/translator/unsupported.def
