@@ -151,10 +151,8 @@ static pdm_ir_type result_type(pdm_tr_op *t, pdm_ir_meta *meta, const pdm_lg_var
     if (var && var->kind == PDM_LG_DENSE_TENSOR && var->has_tensor) {
         if (meta->dtype == PDM_UNDEFINED)
             meta->dtype = var->dtype;
-        if (meta->rank < 0 && !meta->is_array && var->rank <= PDM_MAX_RANK) {
-            meta->rank = (int)var->rank;
-            memcpy(meta->dims, var->dims, var->rank * sizeof *var->dims);
-        }
+        if (meta->rank < 0 && !meta->is_array)
+            meta->rank = (int)pdm_tr_declared_dims(var, meta->dims);
     }
     if (meta->dtype == PDM_UNDEFINED)
         meta->dtype = PDM_F32; /* an output that nobody declared and no hook knows: it has no reader that could care */

@@ -81,9 +81,7 @@ static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
         return;
     }
     pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.parameter", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}, {"is_distributed", pdm_tr_a_bool(&t, false), 0},
-                                                   {"is_parameter", pdm_tr_a_bool(&t, true), 0}, {"need_clip", pdm_tr_a_bool(&t, false), 0}),
-                                      &type, 1);
+                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), &type, 1);
     if (!op)
         return;
     set_flags(tr, op, "persistable", (bool[]){true}, 1);
@@ -144,7 +142,7 @@ static pdm_ir_op *emit_data(pdm_tr *tr, const pdm_lg_var *var)
     }
     pdm_ir_op *op = pdm_tr_emit_typed(&t, "pd_op.data", PDM_TR_NO_OPS,
                                       PDM_TR_ATTRS({"name", pdm_tr_a_str(&t, var->name), 0},
-                                                   {"shape", pdm_tr_a_int_array(&t, var->dims, var->rank), 0},
+                                                   {"shape", pdm_tr_a_int_array(&t, type->dims, type->rank), 0},
                                                    {"dtype", pdm_tr_a_dtype(&t, var->dtype), 0}, {"place", pdm_tr_a_place(&t, 0), 0}),
                                       &type, 1);
     if (!op)

@@ -98,21 +98,32 @@ const pdm_lg_var *pdm_tr_var(const pdm_tr *tr, const char *name)
     return pdm_lg_lookup_var(tr->program, tr->scope ? tr->scope->lg_block : 0, name, NULL);
 }
 
+size_t pdm_tr_declared_dims(const pdm_lg_var *var, int64_t dims[PDM_MAX_RANK])
+{
+    size_t rank = var->rank < PDM_MAX_RANK ? var->rank : PDM_MAX_RANK;
+    /* Products of unknown dims were saved as they came out: anything below 0 is unknown. */
+    for (size_t i = 0; i < rank; i++)
+        dims[i] = var->dims[i] < 0 ? -1 : var->dims[i];
+    return rank;
+}
+
 pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var)
 {
     pdm_ir_type type = NULL;
+    int64_t dims[PDM_MAX_RANK];
     if (!var || var->dtype == PDM_UNDEFINED)
         return NULL;
+    size_t rank = pdm_tr_declared_dims(var, dims);
     switch (var->kind) {
     case PDM_LG_DENSE_TENSOR:
-        type = pdm_ir_type_tensor(tr->context, var->dtype, var->dims, var->rank);
+        type = pdm_ir_type_tensor(tr->context, var->dtype, dims, rank);
         break;
     case PDM_LG_TENSOR_ARRAY:
-        type = pdm_ir_type_array(tr->context, var->dtype, var->dims, var->rank, "NCHW");
+        type = pdm_ir_type_array(tr->context, var->dtype, dims, rank, "NCHW");
         break;
     case PDM_LG_SELECTED_ROWS:
-        type = pdm_ir_type_intern(tr->context, &(struct pdm_ir_type_s){.kind = PDM_IR_SELECTED_ROWS, .dtype = var->dtype, .rank = (uint32_t)var->rank,
-                                                                      .dims = var->dims, .layout = "NCHW"});
+        type = pdm_ir_type_intern(tr->context, &(struct pdm_ir_type_s){.kind = PDM_IR_SELECTED_ROWS, .dtype = var->dtype, .rank = (uint32_t)rank,
+                                                                      .dims = dims, .layout = "NCHW"});
         break;
     default:
         return NULL;

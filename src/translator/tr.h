@@ -80,6 +80,9 @@ const pdm_lg_var *pdm_tr_var(const pdm_tr *tr, const char *name);
 /* Type that the VarDesc declares (tensor, array, ...); NULL when it is no PIR type. */
 pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var);
 
+/* Declared dims with everything unknown as -1; returns the rank (the reader bounds it). */
+size_t pdm_tr_declared_dims(const pdm_lg_var *var, int64_t dims[PDM_MAX_RANK]);
+
 /* Enter and leave a region whose ops go to block. */
 void pdm_tr_scope_push(pdm_tr *tr, pdm_tr_scope *scope, pdm_ir_block *block, int32_t lg_block, bool is_loop);
 void pdm_tr_scope_pop(pdm_tr *tr);
