@@ -77,7 +77,9 @@ typedef struct pdm_context_options {
     size_t size; /* sizeof(pdm_context_options) */
     pdm_diagnostic_fn on_diagnostic; /* NULL: diagnostics are dropped */
     void *user;
-    bool verbose; /* also report notes (types that differ from the declared ones, ...) */
+    bool verbose; /* also report notes on details (types that differ from the declared ones, ...) */
+    /* Asked now and then during long work; true ends the call with PDM_CANCELLED and nothing written. NULL: never. */
+    bool (*cancelled)(void *user);
 } pdm_context_options;
 
 /* options may be NULL. The caller owns *out_context and destroys it. */
@@ -94,10 +96,12 @@ typedef struct pdm_load_options {
     size_t size;
     const char *params_path; /* combined file or folder of separate ones; NULL: found beside the model */
     bool no_params;          /* do not look for parameters */
+    bool params_optional;    /* parameters that are not found are a note, not an error */
 } pdm_load_options;
 
 /*
- * Load a model. path is a file (format by content), a prefix, or a folder with exactly one model in it. options may be NULL.
+ * Load a model. path is a file (format by content), a prefix (NAME.json, else NAME.pdmodel), or a folder with exactly one model
+ * in it. options may be NULL. Parameters are looked for as NAME.pdiparams, __params__, params, or one file per variable.
  * Parameter headers are read and checked against the program; data are not read.
  * Errors: PDM_IO (missing file), PDM_INVALID_ARG (several models in the folder), PDM_INVALID_MODEL, PDM_UNSUPPORTED, PDM_NOMEM.
  */
@@ -128,7 +132,7 @@ PDM_API PDM_MUST_USE pdm_status pdm_model_input(const pdm_model *model, size_t i
 PDM_API PDM_MUST_USE pdm_status pdm_model_output(const pdm_model *model, size_t index, pdm_tensor_info *out_info);
 PDM_API PDM_MUST_USE pdm_status pdm_model_param(const pdm_model *model, size_t index, pdm_tensor_info *out_info);
 
-/* Number of blocks, and of ops over all blocks. */
+/* Number of blocks, and of ops over all blocks (of a PIR model: builtin.module itself is not counted). */
 PDM_API size_t pdm_model_num_blocks(const pdm_model *model);
 PDM_API size_t pdm_model_num_ops(const pdm_model *model);
 
@@ -146,7 +150,7 @@ PDM_API void pdm_free(void *memory);
 typedef struct pdm_convert_options {
     size_t size;
     int pir_version;           /* 1 (default when 0) to 4: attribute tags and ops of that PIR version */
-    const char *const *fetch;  /* names of the outputs; replaces fetch ops */
+    const char *const *fetch;  /* legacy input: names of the outputs; replaces fetch ops */
     size_t num_fetch;
     bool keep_quant_ops;       /* write dequantize_linear itself instead of equivalent ops */
     bool keep_version;         /* PIR input: keep its version, tags and layout */
@@ -155,20 +159,33 @@ typedef struct pdm_convert_options {
 /*
  * Translate a legacy model to PIR, or check and normalise a PIR one. The result borrows nothing but parameter files from model.
  * options may be NULL. All offending ops are reported before PDM_UNSUPPORTED or PDM_INVALID_MODEL is returned.
+ * Errors: PDM_INVALID_ARG (options that do not fit the model), PDM_INVALID_MODEL, PDM_UNSUPPORTED, PDM_CANCELLED, PDM_NOMEM,
+ * PDM_INTERNAL (the translation broke a rule of PIR).
  */
 PDM_API PDM_MUST_USE pdm_status pdm_model_convert(const pdm_model *model, const pdm_convert_options *options, pdm_model **out_model);
 
 typedef struct pdm_write_options {
     size_t size;
-    bool overwrite; /* replace existing files */
+    bool overwrite; /* replace existing files; a parameter file that the new program does not need is removed */
     bool no_params; /* write the program only */
     bool indent;    /* readable JSON */
 } pdm_write_options;
 
 /*
- * Write a PIR model: path ends in ".json" or ".pir" (parameters beside it as ".pdiparams"), or is a folder (existing, or ending
- * in '/'): inference.json and inference.pdiparams. Files appear atomically, parameters first.
- * Errors: PDM_EXISTS, PDM_IO, PDM_INVALID_ARG, PDM_UNSUPPORTED (ops that a file for Paddle cannot hold), PDM_NOMEM.
+ * The files that pdm_model_write would write for path, and whether it may: path ends in ".json" or ".pir" (parameters beside it
+ * as ".pdiparams"), or is a folder (existing, or ending in '/'): inference.json and inference.pdiparams. Nothing is created.
+ * options may be NULL. The texts are freed with pdm_free; either out-parameter may be NULL.
+ * Errors: PDM_INVALID_ARG (another form), PDM_EXISTS (the program exists and options do not allow to overwrite), PDM_NOMEM.
+ */
+PDM_API PDM_MUST_USE pdm_status pdm_output_check(pdm_context *context, const char *path, const pdm_write_options *options,
+                                                 char **out_program, char **out_params);
+
+/*
+ * Write a PIR model (a legacy one: PDM_INVALID_ARG); path as for pdm_output_check, a folder is made if it is not there. The
+ * parameter file holds exactly the parameters of the program, in name order; there is none when there are no parameters. Both
+ * files are complete and on disk before the first appears under its name, parameters first. A failure leaves nothing new.
+ * Errors: PDM_EXISTS, PDM_IO, PDM_INVALID_ARG (path is the model itself, or an old parameter file lies there that no longer
+ * belongs to anything), PDM_UNSUPPORTED (ops that a file for Paddle cannot hold), PDM_CANCELLED, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_model_write(const pdm_model *model, const char *path, const pdm_write_options *options);
 

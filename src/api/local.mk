@@ -2,7 +2,16 @@
 noinst_LTLIBRARIES += libpdm_api.la
 libpdm_api_la_CPPFLAGS = $(AM_CPPFLAGS) $(CJSON_CFLAGS)
 libpdm_api_la_CFLAGS = $(PDM_LIB_CFLAGS)
-libpdm_api_la_SOURCES =
+libpdm_api_la_SOURCES = \
+	src/api/api.h \
+	src/api/context.c \
+	src/api/convert.c \
+	src/api/dump.c \
+	src/api/find.c \
+	src/api/model_info.c \
+	src/api/model_load.c \
+	src/api/model_params.c \
+	src/api/write.c
 
 pdmincludedir = $(includedir)/pdmigrate
 pdminclude_HEADERS = include/pdmigrate/pdmigrate.h

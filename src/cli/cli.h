@@ -1,0 +1,17 @@
+/* The commands. Each returns an exit code. */
+#ifndef PDM_CLI_CLI_H
+#define PDM_CLI_CLI_H
+
+#include "opt.h"
+#include "report.h"
+
+#define CMD(code, name, run, args, summary)                                                        \
+    int run(pdm_context *context, const cli_options *options, cli_report *report);
+#include "cmds.def"
+#undef CMD
+
+/* --help of a command, and the manual page in roff: made of the same tables. */
+void cli_print_help(FILE *out, cli_command command);
+void cli_print_man(FILE *out);
+
+#endif

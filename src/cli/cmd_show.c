@@ -1,0 +1,230 @@
+/* pdmigrate show MODEL */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* ---- the histogram of ops
+ * --------------------------------------------------------------------------- */
+
+typedef struct op_count {
+    const char *type; /* of the model */
+    size_t count;
+} op_count;
+
+typedef struct histogram {
+    op_count *items; /* one an op at first, then one a type */
+    size_t count;
+} histogram;
+
+static void take_op(void *user, const char *type, int depth)
+{
+    histogram *h = user;
+
+    (void)depth;
+    h->items[h->count++] = (op_count){type, 1};
+}
+
+static int by_type(const void *a, const void *b)
+{
+    return strcmp(((const op_count *)a)->type, ((const op_count *)b)->type);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const op_count *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return by_type(a, b);
+}
+
+static pdm_status count_ops(const pdm_model *model, histogram *h)
+{
+    size_t n = 0;
+    const size_t ops = pdm_model_num_ops(model);
+
+    h->items = calloc(ops ? ops : 1, sizeof *h->items);
+    if (!h->items)
+        return PDM_NOMEM;
+    pdm_model_each_op(model, take_op, h);
+    qsort(h->items, h->count, sizeof *h->items, by_type);
+    for (size_t i = 0; i < h->count; i++) {
+        if (n > 0 && !strcmp(h->items[n - 1].type, h->items[i].type))
+            h->items[n - 1].count++;
+        else
+            h->items[n++] = h->items[i];
+    }
+    h->count = n;
+    qsort(h->items, h->count, sizeof *h->items, by_count);
+    return PDM_OK;
+}
+
+static void ops_text(const histogram *h)
+{
+    for (size_t i = 0; i < h->count; i++)
+        printf("%6zu  %s\n", h->items[i].count, h->items[i].type);
+}
+
+static void ops_json(const histogram *h)
+{
+    fputs(", \"op_types\": {", stdout);
+    for (size_t i = 0; i < h->count; i++) {
+        fputs(i ? ", " : "", stdout);
+        cli_json_string(stdout, h->items[i].type);
+        printf(": %zu", h->items[i].count);
+    }
+    putchar('}');
+}
+
+/* ---- the summary
+ * ------------------------------------------------------------------------------------ */
+
+typedef pdm_status (*info_fn)(const pdm_model *, size_t, pdm_tensor_info *);
+
+static void version_text(const pdm_model *model, char *out, size_t size)
+{
+    const int64_t v = pdm_model_version(model);
+
+    if (pdm_model_get_kind(model) == PDM_MODEL_PIR)
+        snprintf(out, size, "PIR version %" PRId64, v);
+    else if (v <= 0)
+        snprintf(out, size, "Paddle version not told");
+    else
+        snprintf(out, size, "Paddle %" PRId64 ".%" PRId64 ".%" PRId64, v / 1000000, v / 1000 % 1000,
+                 v % 1000);
+}
+
+static void tensors_text(const char *label, const pdm_model *model, size_t count, info_fn get)
+{
+    pdm_tensor_info info;
+
+    if (count == 0)
+        printf("%-12snone\n", label);
+    for (size_t i = 0; i < count; i++) {
+        if (get(model, i, &info) != PDM_OK)
+            continue;
+        printf("%-12s%s: %s[", i ? "" : label, info.name, info.dtype);
+        for (size_t d = 0; d < info.rank; d++)
+            printf("%s%" PRId64, d ? ", " : "", info.dims[d]);
+        puts("]");
+    }
+}
+
+static void summary_text(const pdm_model *model)
+{
+    char version[80];
+    const char *params_path = pdm_model_params_path(model);
+    const bool legacy = pdm_model_get_kind(model) == PDM_MODEL_LEGACY;
+
+    version_text(model, version, sizeof version);
+    printf("%-12s%s\n", "model", pdm_model_path(model));
+    printf("%-12s%s (%s)\n", "kind", legacy ? "legacy program" : "PIR program", version);
+    tensors_text("inputs", model, pdm_model_num_inputs(model), pdm_model_input);
+    tensors_text("outputs", model, pdm_model_num_outputs(model), pdm_model_output);
+    printf("%-12s%zu", "parameters", pdm_model_num_params(model));
+    if (params_path) {
+        fputs(", ", stdout);
+        cli_print_bytes(stdout, cli_params_bytes(model));
+        printf(" in %s", params_path);
+    }
+    printf("\n%-12s%zu\n%-12s%zu\n", "blocks", pdm_model_num_blocks(model), "ops",
+           pdm_model_num_ops(model));
+}
+
+static void tensors_json(const char *key, const pdm_model *model, size_t count, info_fn get)
+{
+    pdm_tensor_info info;
+
+    printf(", \"%s\": [", key);
+    for (size_t i = 0; i < count; i++) {
+        if (get(model, i, &info) != PDM_OK)
+            continue;
+        fputs(i ? ", " : "", stdout);
+        cli_json_tensor(stdout, &info);
+    }
+    putchar(']');
+}
+
+static void summary_json(const pdm_model *model)
+{
+    char version[80];
+
+    version_text(model, version, sizeof version);
+    fputs(", \"model\": ", stdout);
+    cli_json_string(stdout, pdm_model_path(model));
+    printf(", \"kind\": \"%s\", \"version\": \"%s\"",
+           pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? "legacy" : "pir", version);
+    tensors_json("inputs", model, pdm_model_num_inputs(model), pdm_model_input);
+    tensors_json("outputs", model, pdm_model_num_outputs(model), pdm_model_output);
+    printf(", \"parameters\": {\"count\": %zu, \"bytes\": %" PRIu64 ", \"file\": ",
+           pdm_model_num_params(model), cli_params_bytes(model));
+    cli_json_string(stdout, pdm_model_params_path(model));
+    printf("}, \"blocks\": %zu, \"ops\": %zu", pdm_model_num_blocks(model),
+           pdm_model_num_ops(model));
+}
+
+/* ---- the command
+ * ------------------------------------------------------------------------------------ */
+
+/* What is to be printed, gathered first, so that a failure prints nothing. */
+typedef struct view {
+    pdm_model *model;
+    char *text;
+    histogram ops;
+} view;
+
+static pdm_status gather(pdm_context *context, const cli_options *options, view *v)
+{
+    const pdm_load_options load = {.size = sizeof load,
+                                   .params_path = options->arg[OPT_PARAMS],
+                                   .no_params = options->has[OPT_NO_PARAMS],
+                                   .params_optional = true};
+    const pdm_status status = pdm_model_load(context, options->model, &load, &v->model);
+
+    if (status != PDM_OK)
+        return status;
+    if (options->has[OPT_TEXT] || options->has[OPT_DOT])
+        return pdm_model_dump(v->model, options->has[OPT_TEXT] ? PDM_DUMP_TEXT : PDM_DUMP_DOT,
+                              &v->text);
+    if (options->has[OPT_OPS])
+        return count_ops(v->model, &v->ops);
+    return PDM_OK;
+}
+
+static void print_json(const view *v, const cli_options *options)
+{
+    summary_json(v->model);
+    if (options->has[OPT_OPS])
+        ops_json(&v->ops);
+    if (v->text) {
+        printf(", \"%s\": ", options->has[OPT_TEXT] ? "text" : "dot");
+        cli_json_string(stdout, v->text);
+    }
+}
+
+int cli_show(pdm_context *context, const cli_options *options, cli_report *report)
+{
+    view v = {0};
+    const pdm_status status = gather(context, options, &v);
+    const int code = cli_failed(report, status);
+
+    if (options->json) {
+        cli_json_begin(code);
+        if (status == PDM_OK)
+            print_json(&v, options);
+        cli_json_end(report);
+    } else if (status == PDM_OK) {
+        if (v.text)
+            fputs(v.text, stdout);
+        else if (options->has[OPT_OPS])
+            ops_text(&v.ops);
+        else
+            summary_text(v.model);
+    }
+    free(v.ops.items);
+    pdm_free(v.text);
+    pdm_model_destroy(v.model);
+    return code;
+}

@@ -1,0 +1,99 @@
+/* pdmigrate, the program: options, signals, and the way from a status to an exit code. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static bool is_interrupted(void *user)
+{
+    (void)user;
+    return interrupted != 0;
+}
+
+/* The first interrupt ends the work in good order, a second one at once. */
+static void catch_interrupt(void)
+{
+    struct sigaction old, action = {0};
+
+    action.sa_handler = on_interrupt;
+    action.sa_flags = SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &action, NULL);
+}
+
+typedef int (*command_fn)(pdm_context *, const cli_options *, cli_report *);
+
+static const command_fn commands[CLI_NUM_COMMANDS] = {
+#define CMD(code, name, run, args, summary) run,
+#include "cmds.def"
+#undef CMD
+};
+
+static int run(const cli_options *options, cli_report *report)
+{
+    const pdm_context_options context_options = {
+        .size = sizeof context_options,
+        .on_diagnostic = cli_report_diagnostic,
+        .user = report,
+        .verbose = options->has[OPT_VERBOSE],
+        .cancelled = is_interrupted,
+    };
+    pdm_context *context = NULL;
+    const pdm_status status = pdm_context_create(&context_options, &context);
+
+    if (status != PDM_OK)
+        return cli_failed(report, status);
+    const int code = commands[options->command](context, options, report);
+    pdm_context_destroy(context);
+    return code;
+}
+
+static int answer(const cli_options *options, cli_report *report)
+{
+    if (options->has[OPT_HELP] && options->arg[OPT_HELP])
+        cli_print_man(stdout);
+    else if (options->has[OPT_HELP])
+        cli_print_help(stdout, options->command);
+    else if (options->has[OPT_VERSION])
+        printf("pdmigrate %s\n", pdm_version());
+    else
+        return run(options, report);
+    return CLI_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    cli_report report;
+    cli_options options;
+    int code;
+
+    catch_interrupt();
+    if (!cli_report_init(&report)) {
+        fputs("pdmigrate: error: out of memory\n", stderr);
+        return CLI_EXIT_INTERNAL;
+    }
+    code = cli_parse(argc, argv, &report, &options);
+    if (code == CLI_EXIT_OK) {
+        code = answer(&options, &report);
+    } else if (report.json) {
+        cli_json_begin(code);
+        cli_json_end(&report);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("pdmigrate: error: standard output cannot be written\n", stderr);
+        code = code == CLI_EXIT_OK ? CLI_EXIT_IO : code;
+    }
+    cli_options_deinit(&options);
+    cli_report_deinit(&report);
+    return code;
+}

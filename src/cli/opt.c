@@ -1,0 +1,316 @@
+#include "opt.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+const cli_command_row cli_commands[CLI_NUM_COMMANDS] = {
+#define CMD(code, name, run, args, summary) {name, args, summary},
+#include "cmds.def"
+#undef CMD
+};
+
+#define C (1u << CLI_CONVERT)
+#define S (1u << CLI_SHOW)
+const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
+#define OPT(code, name, letter, arg, commands, help) {name, letter, arg, commands, help},
+#include "opts.def"
+#undef OPT
+};
+#undef C
+#undef S
+
+static const char see_help[] = "see pdmigrate --help";
+
+/* What getopt_long returns for an option: its index above all letters. */
+enum { LONG_BASE = 256 };
+
+/* ---- tables for getopt
+ * ------------------------------------------------------------------------------ */
+
+typedef struct tables {
+    struct option longs[CLI_NUM_OPTS + 1];
+    char shorts[2 * CLI_NUM_OPTS + 2];
+} tables;
+
+static void fill_tables(tables *t)
+{
+    size_t n = 0;
+
+    *t = (tables){0};
+    t->shorts[n++] = ':'; /* a missing argument is told apart from an unknown option */
+    for (int i = 0; i < CLI_NUM_OPTS; i++) {
+        const cli_opt_row *row = &cli_opts[i];
+        int has_arg = row->arg ? required_argument : no_argument;
+        if (i == OPT_HELP)
+            has_arg = optional_argument; /* --help=man */
+        t->longs[i] = (struct option){row->name, has_arg, NULL, LONG_BASE + i};
+        if (row->letter) {
+            t->shorts[n++] = row->letter;
+            if (row->arg)
+                t->shorts[n++] = ':';
+        }
+    }
+}
+
+static int option_of(int code)
+{
+    if (code >= LONG_BASE)
+        return code - LONG_BASE;
+    for (int i = 0; i < CLI_NUM_OPTS; i++) {
+        if (cli_opts[i].letter && cli_opts[i].letter == code)
+            return i;
+    }
+    return -1;
+}
+
+/* ---- guesses
+ * ---------------------------------------------------------------------------------------- */
+
+/* Edit distance, with neighbours exchanged as one step; words longer than a row are far from all.
+ */
+static size_t distance(const char *a, const char *b)
+{
+    size_t rows[3][32];
+    const size_t n = strlen(a), m = strlen(b);
+
+    if (n >= 32 || m >= 32)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                above2[j - 2] + 1 < best)
+                best = above2[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+static const char *guess_command(const char *word)
+{
+    for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
+        if (cli_commands[i].name[0] && distance(word, cli_commands[i].name) <= 2)
+            return cli_commands[i].name;
+    }
+    return NULL;
+}
+
+/* The long option that comes nearest to --WORD (an argument after '=' is left out). */
+static const char *guess_option(const char *word)
+{
+    char name[32];
+    const size_t length = strcspn(word, "=");
+    const char *best = NULL;
+    size_t best_distance = 3;
+
+    if (length >= sizeof name)
+        return NULL;
+    memcpy(name, word, length);
+    name[length] = '\0';
+    for (int i = 0; i < CLI_NUM_OPTS; i++) {
+        const size_t d = distance(name, cli_opts[i].name);
+        if (d < best_distance) {
+            best_distance = d;
+            best = cli_opts[i].name;
+        }
+    }
+    return best;
+}
+
+/* ---- parsing
+ * ---------------------------------------------------------------------------------------- */
+
+static int unknown_option(cli_report *report, const char *text)
+{
+    char hint[80];
+    const char *guess = !strncmp(text, "--", 2) ? guess_option(text + 2) : NULL;
+
+    if (!guess)
+        return cli_usage(report, see_help, "unknown option '%s'", text);
+    snprintf(hint, sizeof hint, "did you mean --%s?", guess);
+    return cli_usage(report, hint, "unknown option '%s'", text);
+}
+
+static int take_option(cli_report *report, cli_options *out, int i, const char *arg)
+{
+    const cli_opt_row *row = &cli_opts[i];
+
+    if (!(row->commands & 1u << out->command))
+        return cli_usage(report, see_help, "--%s does not belong to %s", row->name,
+                         out->command == CLI_CONVERT ? "a conversion"
+                                                     : cli_commands[out->command].name);
+    if (i == OPT_HELP && arg && strcmp(arg, "man") != 0)
+        return cli_usage(report, see_help, "--help=%s: only --help and --help=man exist", arg);
+    out->has[i] = true;
+    out->arg[i] = arg;
+    return 0;
+}
+
+static int parse_options(int argc, char **argv, cli_report *report, cli_options *out)
+{
+    tables t;
+    int code;
+
+    fill_tables(&t);
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        const int at = optind;
+        code = getopt_long(argc, argv, t.shorts, t.longs, NULL);
+        if (code < 0)
+            return 0;
+        if (code == '?') {
+            char letter[3] = {'-', (char)optopt, '\0'};
+            /* An ambiguous or unknown long option leaves optopt at 0; an argument that is not
+             * wanted, at its code. */
+            if (optopt >= LONG_BASE)
+                return cli_usage(report, see_help, "--%s takes no argument",
+                                 cli_opts[optopt - LONG_BASE].name);
+            return unknown_option(report, optopt ? letter : argv[optind > at ? optind - 1 : at]);
+        }
+        if (code == ':') {
+            const int i = option_of(optopt);
+            return cli_usage(report, see_help, "--%s needs an argument: %s", cli_opts[i].name,
+                             cli_opts[i].arg);
+        }
+        const int i = option_of(code);
+        const int failed = take_option(report, out, i, optarg);
+        if (failed)
+            return failed;
+    }
+}
+
+/* --fetch a,b: names end at commas. */
+static int split_fetch(cli_report *report, cli_options *out)
+{
+    size_t count = 1;
+    const char *text = out->arg[OPT_FETCH];
+
+    if (!text)
+        return 0;
+    for (const char *p = text; *p; p++)
+        count += *p == ',';
+    out->fetch_text = strdup(text);
+    out->fetch = calloc(count, sizeof *out->fetch);
+    if (!out->fetch_text || !out->fetch)
+        return cli_failed(report, PDM_NOMEM);
+    for (char *p = out->fetch_text; p;) {
+        char *end = strchr(p, ',');
+        if (end)
+            *end++ = '\0';
+        if (!*p)
+            return cli_usage(report, NULL, "--fetch %s: a name is empty", text);
+        out->fetch[out->num_fetch++] = p;
+        p = end;
+    }
+    return 0;
+}
+
+static int check_values(cli_report *report, cli_options *out)
+{
+    const char *format = out->arg[OPT_FORMAT];
+    const char *version = out->arg[OPT_PIR_VERSION];
+
+    if (format && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
+        return cli_usage(report, "it is text or json", "--format %s is not known", format);
+    if (version) {
+        if (version[0] < '1' || version[0] > '4' || version[1])
+            return cli_usage(report, "it is 1, 2, 3 or 4", "--pir-version %s does not exist",
+                             version);
+        out->pir_version = version[0] - '0';
+    }
+    if (out->has[OPT_VERBOSE] && out->has[OPT_QUIET])
+        return cli_usage(report, NULL, "--verbose and --quiet exclude each other");
+    if (out->has[OPT_PARAMS] && out->has[OPT_NO_PARAMS])
+        return cli_usage(report, NULL, "--params and --no-params exclude each other");
+    if (out->has[OPT_KEEP_VERSION] && out->has[OPT_PIR_VERSION])
+        return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
+    if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] > 1)
+        return cli_usage(report, NULL, "--text, --dot and --ops exclude each other");
+    return split_fetch(report, out);
+}
+
+static int take_model(cli_report *report, cli_options *out, int count, char **words)
+{
+    char hint[80];
+    const char *guess;
+
+    if (count == 0)
+        return cli_usage(report, see_help, "no model is given");
+    if (count > 1) {
+        guess = guess_command(words[0]);
+        if (!guess)
+            return cli_usage(report, see_help, "one model is wanted, but there are also '%s'%s",
+                             words[1], count > 2 ? " and more" : "");
+        snprintf(hint, sizeof hint, "did you mean 'pdmigrate %s'?", guess);
+        return cli_usage(report, hint, "'%s' is not a command", words[0]);
+    }
+    if (!strcmp(words[0], "-"))
+        return cli_usage(report, "save it to a file first",
+                         "a model cannot be read from standard input");
+    out->model = words[0];
+    if (out->command != CLI_CONVERT)
+        return 0;
+    if (!out->arg[OPT_OUTPUT])
+        return cli_usage(report, "use -o OUT, or pdmigrate show MODEL", "no output is given");
+    if (!strcmp(out->arg[OPT_OUTPUT], "-"))
+        return cli_usage(report, "use -o NAME.json or -o FOLDER/",
+                         "a model cannot be written to standard output");
+    return 0;
+}
+
+/* Whether the report is to be JSON has to be known before the first error. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (!strcmp(argv[i], "--format=json") ||
+            (!strcmp(argv[i], "--format") && i + 1 < argc && !strcmp(argv[i + 1], "json")))
+            return true;
+    }
+    return false;
+}
+
+int cli_parse(int argc, char **argv, cli_report *report, cli_options *out)
+{
+    int failed;
+
+    *out = (cli_options){.command = CLI_CONVERT, .json = wants_json(argc, argv)};
+    report->json = out->json;
+    if (argc < 2)
+        return cli_usage(report, see_help, "no model is given");
+    for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
+        if (cli_commands[i].name[0] && !strcmp(argv[1], cli_commands[i].name)) {
+            out->command = (cli_command)i;
+            argc--;
+            argv++;
+            break;
+        }
+    }
+    failed = parse_options(argc, argv, report, out);
+    if (failed || out->has[OPT_HELP] || out->has[OPT_VERSION])
+        return failed;
+    report->quiet = out->has[OPT_QUIET];
+    failed = check_values(report, out);
+    return failed ? failed : take_model(report, out, argc - optind, argv + optind);
+}
+
+void cli_options_deinit(cli_options *options)
+{
+    free(options->fetch);
+    free(options->fetch_text);
+    options->fetch = NULL;
+    options->fetch_text = NULL;
+}

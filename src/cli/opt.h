@@ -1,0 +1,56 @@
+/* The command line: what it may hold (cmds.def, opts.def), and what it did hold. */
+#ifndef PDM_CLI_OPT_H
+#define PDM_CLI_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum cli_command {
+#define CMD(code, name, run, args, summary) code,
+#include "cmds.def"
+#undef CMD
+    CLI_NUM_COMMANDS
+} cli_command;
+
+typedef struct cli_command_row {
+    const char *name, *args, *summary;
+} cli_command_row;
+
+extern const cli_command_row cli_commands[CLI_NUM_COMMANDS];
+
+typedef enum cli_opt {
+#define OPT(code, name, letter, arg, commands, help) code,
+#include "opts.def"
+#undef OPT
+    CLI_NUM_OPTS
+} cli_opt;
+
+typedef struct cli_opt_row {
+    const char *name;
+    char letter;
+    const char *arg;
+    unsigned commands; /* 1 << cli_command */
+    const char *help;
+} cli_opt_row;
+
+extern const cli_opt_row cli_opts[CLI_NUM_OPTS];
+
+typedef struct cli_options {
+    cli_command command;
+    bool has[CLI_NUM_OPTS];
+    const char *arg[CLI_NUM_OPTS]; /* arguments of options; the last one counts */
+    const char *model;
+    const char **fetch; /* --fetch at its commas; malloc'ed, the names too (one block) */
+    char *fetch_text;
+    size_t num_fetch;
+    int pir_version;
+    bool json;
+} cli_options;
+
+struct cli_report;
+
+/* 0, or an exit code after a message. out is to be freed with cli_options_deinit in any case. */
+int cli_parse(int argc, char **argv, struct cli_report *report, cli_options *out);
+void cli_options_deinit(cli_options *options);
+
+#endif
