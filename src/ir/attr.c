@@ -335,15 +335,24 @@ pdm_ir_attr pdm_ir_attr_strs(pdm_ir_context *context, const char *const *values,
 const char *pdm_ir_attr_kind_name(pdm_ir_attr_kind kind)
 {
     static const char *const names[] = {
-        [PDM_IR_ATTR_NULL] = "null",           [PDM_IR_ATTR_BOOL] = "bool",
-        [PDM_IR_ATTR_I32] = "i32",             [PDM_IR_ATTR_I64] = "i64",
-        [PDM_IR_ATTR_INDEX] = "index",         [PDM_IR_ATTR_F32] = "f32",
-        [PDM_IR_ATTR_F64] = "f64",             [PDM_IR_ATTR_C64] = "c64",
-        [PDM_IR_ATTR_C128] = "c128",           [PDM_IR_ATTR_STR] = "str",
-        [PDM_IR_ATTR_TENSOR_NAME] = "tensorname", [PDM_IR_ATTR_ARRAY] = "array",
-        [PDM_IR_ATTR_TYPE] = "type",           [PDM_IR_ATTR_INT_ARRAY] = "intarray",
-        [PDM_IR_ATTR_SCALAR] = "scalar",       [PDM_IR_ATTR_DTYPE] = "dtype",
-        [PDM_IR_ATTR_LAYOUT] = "layout",       [PDM_IR_ATTR_PLACE] = "place",
+        [PDM_IR_ATTR_NULL] = "null",
+        [PDM_IR_ATTR_BOOL] = "bool",
+        [PDM_IR_ATTR_I32] = "i32",
+        [PDM_IR_ATTR_I64] = "i64",
+        [PDM_IR_ATTR_INDEX] = "index",
+        [PDM_IR_ATTR_F32] = "f32",
+        [PDM_IR_ATTR_F64] = "f64",
+        [PDM_IR_ATTR_C64] = "c64",
+        [PDM_IR_ATTR_C128] = "c128",
+        [PDM_IR_ATTR_STR] = "str",
+        [PDM_IR_ATTR_TENSOR_NAME] = "tensorname",
+        [PDM_IR_ATTR_ARRAY] = "array",
+        [PDM_IR_ATTR_TYPE] = "type",
+        [PDM_IR_ATTR_INT_ARRAY] = "intarray",
+        [PDM_IR_ATTR_SCALAR] = "scalar",
+        [PDM_IR_ATTR_DTYPE] = "dtype",
+        [PDM_IR_ATTR_LAYOUT] = "layout",
+        [PDM_IR_ATTR_PLACE] = "place",
     };
 
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "?";

@@ -3,7 +3,7 @@
 
 static const struct decl_row {
     const char *name;
-    pdm_ir_attr_kind kind;    /* of the attribute itself; of the elements when it is an array */
+    pdm_ir_attr_kind kind; /* of the attribute itself; of the elements when it is an array */
     bool is_array, any;
 } rows[] = {
     [PDM_IR_T_BOOL] = {"bool", PDM_IR_ATTR_BOOL, false, false},

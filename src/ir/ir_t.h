@@ -9,9 +9,9 @@
 /* ---- values ---------------------------------------------------------------------------------- */
 
 enum { /* the low three bits of pdm_ir_value.uses */
-    PDM_IR_TAG_OOL = PDM_IR_INLINE_RESULTS,
-    PDM_IR_TAG_ARG = 7,
-    PDM_IR_TAG_MASK = 7
+       PDM_IR_TAG_OOL = PDM_IR_INLINE_RESULTS,
+       PDM_IR_TAG_ARG = 7,
+       PDM_IR_TAG_MASK = 7
 };
 
 /* A result from number PDM_IR_INLINE_RESULTS on: the tag bits cannot hold its index. */
@@ -69,7 +69,7 @@ typedef struct pdm_ir_storage {
     struct pdm_ir_storage_slot {
         uint64_t hash;
         const void *object; /* NULL: free */
-    } *slots;
+    } * slots;
     size_t count, capacity; /* capacity is 0 or a power of two */
 } pdm_ir_storage;
 
@@ -101,10 +101,12 @@ typedef struct pdm_ir_place {
 typedef pdm_status (*pdm_ir_visit_fn)(void *user, pdm_ir_op *op, const pdm_ir_place *place);
 
 /*
- * Visit all ops of a module before the ops inside of them, with their places; nothing may be erased. What is nested deeper than
- * PDM_IR_MAX_REGION_DEPTH is reported once and left out; the status is PDM_INVALID_MODEL then.
+ * Visit all ops of a module before the ops inside of them, with their places; nothing may be
+ * erased. What is nested deeper than PDM_IR_MAX_REGION_DEPTH is reported once and left out; the
+ * status is PDM_INVALID_MODEL then.
  */
-PDM_MUST_USE pdm_status pdm_ir_visit(const pdm_ir_module *module, pdm_diag_sink *sink, pdm_ir_visit_fn fn, void *user);
+PDM_MUST_USE pdm_status pdm_ir_visit(const pdm_ir_module *module, pdm_diag_sink *sink,
+                                     pdm_ir_visit_fn fn, void *user);
 
 /* ---- verifier -------------------------------------------------------------------------------- */
 
@@ -116,12 +118,14 @@ typedef struct pdm_ir_verifier {
     uint64_t num_operands, num_uses; /* operands that have a value; uses found from the values */
 } pdm_ir_verifier;
 
-/* A broken rule at op (NULL: the module); var names the operand, result or attribute, or is NULL. */
-void pdm_ir_verify_fail(pdm_ir_verifier *verifier, const pdm_ir_op *op, const char *var, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* A broken rule at op (NULL: the module); var names the operand, result or attribute, or is NULL.
+ */
+void pdm_ir_verify_fail(pdm_ir_verifier *verifier, const pdm_ir_op *op, const char *var,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Same kind and element type, also of what vectors hold. */
 bool pdm_ir_type_alike(pdm_ir_type a, pdm_ir_type b);
-/* Rules of if, while, yield and the stack ops, for an op whose operand and result counts fit its row. */
+/* Rules of if, while, yield and the stack ops, for an op whose operand and result counts fit its
+ * row. */
 void pdm_ir_verify_cf(pdm_ir_verifier *verifier, const pdm_ir_op *op);
 
 #endif

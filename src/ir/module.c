@@ -1,4 +1,5 @@
-/* Modules: creation, walks, clone. Without recursion except for the walk with places, whose depth is limited. */
+/* Modules: creation, walks, clone. Without recursion except for the walk with places, whose depth
+ * is limited. */
 #include "ir/ir_t.h"
 #include "ir/pir_json.h"
 
@@ -27,9 +28,9 @@ pdm_status pdm_ir_module_create(pdm_ir_context *context, pdm_ir_module **out_mod
 
     if (!region)
         return PDM_NOMEM;
-    pdm_ir_op *op = pdm_ir_op_create(context, &(pdm_ir_op_state){.info = &context->module_info,
-                                                                 .regions = &region,
-                                                                 .num_regions = 1});
+    pdm_ir_op *op = pdm_ir_op_create(
+        context,
+        &(pdm_ir_op_state){.info = &context->module_info, .regions = &region, .num_regions = 1});
     if (!op) {
         pdm_ir_region_destroy(region);
         return PDM_NOMEM;
@@ -143,7 +144,8 @@ static pdm_status visit_regions(visitor *v, const pdm_ir_op *op, const pdm_ir_pl
         loc.op_index = place->op_index;
         loc.op_type = pdm_ir_op_name(op);
         v->too_deep = true;
-        (void)pdm_diag(v->sink, PDM_D_LIMIT, &loc, NULL, "Ops with regions are nested deeper than %d.", PDM_IR_MAX_REGION_DEPTH);
+        (void)pdm_diag(v->sink, PDM_D_LIMIT, &loc, NULL,
+                       "Ops with regions are nested deeper than %d.", PDM_IR_MAX_REGION_DEPTH);
         return PDM_OK;
     }
     for (uint32_t i = 0; i < op->num_regions; i++) {
@@ -164,7 +166,8 @@ static pdm_status visit_block(visitor *v, const pdm_ir_block *block, unsigned de
     return PDM_OK;
 }
 
-pdm_status pdm_ir_visit(const pdm_ir_module *module, pdm_diag_sink *sink, pdm_ir_visit_fn fn, void *user)
+pdm_status pdm_ir_visit(const pdm_ir_module *module, pdm_diag_sink *sink, pdm_ir_visit_fn fn,
+                        void *user)
 {
     visitor v = {.fn = fn, .user = user, .sink = sink};
 
@@ -236,7 +239,8 @@ static pdm_ir_value *mapped(const cloner *c, pdm_ir_value *value)
     return entry ? entry->value.ptr : value;
 }
 
-/* The op alone, its regions without ops. Gathers operands, types and regions in one scratch block. */
+/* The op alone, its regions without ops. Gathers operands, types and regions in one scratch block.
+ */
 static pdm_ir_op *clone_shell(cloner *c, const pdm_ir_op *op)
 {
     const size_t n = (size_t)op->num_operands + op->num_results + op->num_regions;
@@ -291,7 +295,8 @@ static pdm_status clone_one(void *user, pdm_ir_op *op)
     return PDM_OK;
 }
 
-/* Operands that stood before their definition (only broken programs have them) still name the old value. */
+/* Operands that stood before their definition (only broken programs have them) still name the old
+ * value. */
 static pdm_status remap_operands(void *user, pdm_ir_op *op)
 {
     for (uint32_t i = 0; i < op->num_operands; i++) {

@@ -111,7 +111,8 @@ static void link_use(pdm_ir_use *use, pdm_ir_value *value)
     set_first_use(value, use);
 }
 
-/* The back address is that of the value's tagged word or of a `next`; which one it is tells how to write there. */
+/* The back address is that of the value's tagged word or of a `next`; which one it is tells how to
+ * write there. */
 static void unlink_use(pdm_ir_use *use)
 {
     if (!use->value)

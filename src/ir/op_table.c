@@ -5,30 +5,31 @@
 
 /* Short names that the rows use; they hold in this file only. */
 #define OPERANDS(...) __VA_ARGS__
-#define RESULTS(...) __VA_ARGS__
-#define ATTRS(...) __VA_ARGS__
+#define RESULTS(...)  __VA_ARGS__
+#define ATTRS(...)    __VA_ARGS__
 
-#define T(name) {#name, PDM_IR_OPERAND_TENSOR},
-#define O(name) {#name, PDM_IR_OPERAND_OPTIONAL},
-#define V(name) {#name, PDM_IR_OPERAND_VECTOR},
+#define T(name)  {#name, PDM_IR_OPERAND_TENSOR},
+#define O(name)  {#name, PDM_IR_OPERAND_OPTIONAL},
+#define V(name)  {#name, PDM_IR_OPERAND_VECTOR},
 #define OV(name) {#name, PDM_IR_OPERAND_OPTIONAL_VECTOR},
-#define M(name) {#name, PDM_IR_OPERAND_MUTABLE},
+#define M(name)  {#name, PDM_IR_OPERAND_MUTABLE},
 #define MI(name) {#name, PDM_IR_OPERAND_MUTABLE_INTS},
-#define N(name) {#name, PDM_IR_OPERAND_MANY},
+#define N(name)  {#name, PDM_IR_OPERAND_MANY},
 
 #define A(name, type, value) {#name, PDM_IR_T_##type, PDM_IR_T_##type, 0, 0, value},
-#define AV(name, type, older, since, value) {#name, PDM_IR_T_##type, PDM_IR_T_##older, since, 0, value},
+#define AV(name, type, older, since, value)                                                        \
+    {#name, PDM_IR_T_##type, PDM_IR_T_##older, since, 0, value},
 #define AN(name, type, since, value) {#name, PDM_IR_T_##type, PDM_IR_T_##type, 0, since, value},
 
-#define PURE PDM_IR_PURE
-#define RANDOM PDM_IR_RANDOM
-#define INPLACE PDM_IR_INPLACE
-#define READS PDM_IR_READS
-#define WRITES PDM_IR_WRITES
+#define PURE        PDM_IR_PURE
+#define RANDOM      PDM_IR_RANDOM
+#define INPLACE     PDM_IR_INPLACE
+#define READS       PDM_IR_READS
+#define WRITES      PDM_IR_WRITES
 #define SIDE_EFFECT PDM_IR_SIDE_EFFECT
-#define TERMINATOR PDM_IR_TERMINATOR
-#define REGION PDM_IR_REGION
-#define ALLOCATES PDM_IR_ALLOCATES
+#define TERMINATOR  PDM_IR_TERMINATOR
+#define REGION      PDM_IR_REGION
+#define ALLOCATES   PDM_IR_ALLOCATES
 
 /* Arrays of each row; the last entry is no entry, so that an empty list is an array too. */
 #define PDM_OP(dialect, op, first, ins, ats, outs, effects)                                        \

@@ -1,4 +1,5 @@
-/* Blocks and regions: their lists, block arguments, order numbers, and destruction without recursion. */
+/* Blocks and regions: their lists, block arguments, order numbers, and destruction without
+ * recursion. */
 #include "ir/ir_t.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@ enum { ORDER_STRIDE = 64 };
 
 /* ---- order numbers --------------------------------------------------------------------------- */
 
-/* Number an op just linked if there is room between its neighbours; else the block is numbered anew when asked. */
+/* Number an op just linked if there is room between its neighbours; else the block is numbered anew
+ * when asked. */
 static void number_op(pdm_ir_op *op)
 {
     pdm_ir_block *block = op->block;
@@ -252,7 +254,8 @@ static void free_op(pdm_ir_op *op)
     pdm_ir_op_free(op);
 }
 
-/* The list grows at its end while it is read: nested ops come after their owners, and all are unlinked before any is freed. */
+/* The list grows at its end while it is read: nested ops come after their owners, and all are
+ * unlinked before any is freed. */
 static void destroy_list(op_list *list)
 {
     for (pdm_ir_op *op = list->first; op; op = op->next) {

@@ -51,9 +51,9 @@ static bool normalize(pdm_ir_context *context, const struct pdm_ir_type_s *in,
 
 static uint64_t hash_of(const struct pdm_ir_type_s *t)
 {
-    const uint64_t words[] = {(uint64_t)t->kind, (uint64_t)t->dtype, t->rank,
-                              (uintptr_t)t->layout, t->num_lod, t->offset,
-                              t->num_elements, t->non_zero_rank};
+    const uint64_t words[] = {(uint64_t)t->kind,    (uint64_t)t->dtype, t->rank,
+                              (uintptr_t)t->layout, t->num_lod,         t->offset,
+                              t->num_elements,      t->non_zero_rank};
     uint64_t h = pdm_hash_bytes(words, sizeof words, 0);
 
     h = pdm_hash_bytes(t->dims, t->rank * sizeof *t->dims, h);
@@ -103,9 +103,9 @@ static bool copy_lod(pdm_arena *arena, struct pdm_ir_type_s *t)
 }
 
 /* An arena copy of the array, or NULL for none; false when out of memory. */
-#define COPY(arena, array, count)                                                          \
-    ((count) == 0 ? ((array) = NULL, true)                                                 \
-                  : ((array) = pdm_arena_memdup((arena), (array), (count) * sizeof *(array)), \
+#define COPY(arena, array, count)                                                                  \
+    ((count) == 0 ? ((array) = NULL, true)                                                         \
+                  : ((array) = pdm_arena_memdup((arena), (array), (count) * sizeof *(array)),      \
                      (array) != NULL))
 
 pdm_ir_type pdm_ir_type_intern(pdm_ir_context *context, const struct pdm_ir_type_s *fields)

@@ -1,6 +1,7 @@
 /*
- * The verifier: every op against its row, every operand against the place of its definition, every use list. It reports all
- * problems and changes nothing. Ops of the legacy dialect have no row; only structure is checked there.
+ * The verifier: every op against its row, every operand against the place of its definition, every
+ * use list. It reports all problems and changes nothing. Ops of the legacy dialect have no row;
+ * only structure is checked there.
  */
 #include "ir/ir_t.h"
 
@@ -8,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void pdm_ir_verify_fail(pdm_ir_verifier *verifier, const pdm_ir_op *op, const char *var, const char *format, ...)
+void pdm_ir_verify_fail(pdm_ir_verifier *verifier, const pdm_ir_op *op, const char *var,
+                        const char *format, ...)
 {
     char text[512];
     pdm_loc loc = PDM_NOWHERE;
@@ -48,7 +50,8 @@ bool pdm_ir_type_alike(pdm_ir_type a, pdm_ir_type b)
 /* ---- operands and results against the row ---------------------------------------------------- */
 
 /* Descriptors of operands and results have the same shape: a name and a kind. */
-_Static_assert(sizeof(pdm_ir_operand_desc) == sizeof(pdm_ir_result_desc), "one count check serves both");
+_Static_assert(sizeof(pdm_ir_operand_desc) == sizeof(pdm_ir_result_desc),
+               "one count check serves both");
 
 static bool is_many(pdm_ir_operand_kind kind)
 {
@@ -60,17 +63,20 @@ static bool is_cf_kind(pdm_ir_type type)
     return type->kind == PDM_IR_STACK || type->kind == PDM_IR_INLET || type->kind == PDM_IR_OUTLET;
 }
 
-static bool check_count(pdm_ir_verifier *v, const pdm_ir_op *op, const char *what, uint32_t count, uint16_t declared, bool many)
+static bool check_count(pdm_ir_verifier *v, const pdm_ir_op *op, const char *what, uint32_t count,
+                        uint16_t declared, bool many)
 {
     const uint32_t least = many ? declared - 1u : declared;
 
     if (count == least || (many && count > least))
         return true;
-    pdm_ir_verify_fail(v, op, NULL, "It has %u %s, its row tells %s%u.", count, what, many ? "at least " : "", least);
+    pdm_ir_verify_fail(v, op, NULL, "It has %u %s, its row tells %s%u.", count, what,
+                       many ? "at least " : "", least);
     return false;
 }
 
-static void check_operand_type(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_operand_desc *desc, pdm_ir_type type)
+static void check_operand_type(pdm_ir_verifier *v, const pdm_ir_op *op,
+                               const pdm_ir_operand_desc *desc, pdm_ir_type type)
 {
     switch (desc->kind) {
     case PDM_IR_OPERAND_VECTOR:
@@ -84,7 +90,8 @@ static void check_operand_type(pdm_ir_verifier *v, const pdm_ir_op *op, const pd
         if (type->kind == PDM_IR_VECTOR)
             pdm_ir_verify_fail(v, op, desc->name, "The operand must not be a vector.");
         else if (is_cf_kind(type) && strncmp(op->info->name, "cf.", 3))
-            pdm_ir_verify_fail(v, op, desc->name, "The operand must not be a stack or an end of one.");
+            pdm_ir_verify_fail(v, op, desc->name,
+                               "The operand must not be a stack or an end of one.");
         break;
     case PDM_IR_OPERAND_MUTABLE_INTS:
     case PDM_IR_OPERAND_MANY:
@@ -104,7 +111,8 @@ static void check_operands(pdm_ir_verifier *v, const pdm_ir_op *op)
     const pdm_ir_op_desc *row = op->info->desc;
 
     for (uint32_t i = 0; i < op->num_operands; i++) {
-        const pdm_ir_operand_desc *desc = &row->operands[i < row->num_operands ? i : row->num_operands - 1u];
+        const pdm_ir_operand_desc *desc =
+            &row->operands[i < row->num_operands ? i : row->num_operands - 1u];
         const pdm_ir_value *value = pdm_ir_op_operand_value(op, i);
         if (value && value->type)
             check_operand_type(v, op, desc, value->type);
@@ -124,7 +132,8 @@ static bool sound_dims(pdm_ir_type type)
     return true;
 }
 
-static void check_result(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_result_desc *desc, pdm_ir_type type)
+static void check_result(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_result_desc *desc,
+                         pdm_ir_type type)
 {
     if (!type) {
         if (desc->kind == PDM_IR_OPERAND_TENSOR || desc->kind == PDM_IR_OPERAND_VECTOR)
@@ -133,7 +142,8 @@ static void check_result(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_r
     }
     if (desc->kind == PDM_IR_OPERAND_VECTOR && type->kind != PDM_IR_VECTOR)
         pdm_ir_verify_fail(v, op, desc->name, "The result must be a vector.");
-    if ((desc->kind == PDM_IR_OPERAND_TENSOR || desc->kind == PDM_IR_OPERAND_OPTIONAL) && type->kind == PDM_IR_VECTOR)
+    if ((desc->kind == PDM_IR_OPERAND_TENSOR || desc->kind == PDM_IR_OPERAND_OPTIONAL) &&
+        type->kind == PDM_IR_VECTOR)
         pdm_ir_verify_fail(v, op, desc->name, "The result must not be a vector.");
     if (type->kind <= PDM_IR_SPARSE_CSR && type->dtype == PDM_UNDEFINED)
         pdm_ir_verify_fail(v, op, desc->name, "The element type of the result is not known.");
@@ -146,7 +156,8 @@ static void check_results(pdm_ir_verifier *v, const pdm_ir_op *op)
     const pdm_ir_op_desc *row = op->info->desc;
 
     for (uint32_t i = 0; i < op->num_results; i++) {
-        const pdm_ir_result_desc *desc = &row->results[i < row->num_results ? i : row->num_results - 1u];
+        const pdm_ir_result_desc *desc =
+            &row->results[i < row->num_results ? i : row->num_results - 1u];
         check_result(v, op, desc, pdm_ir_op_result(op, i)->type);
     }
 }
@@ -154,15 +165,18 @@ static void check_results(pdm_ir_verifier *v, const pdm_ir_op *op)
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /*
- * Releases that write the same version can differ: kthvalue and group_norm got their new types in a patch release. So both types pass in the
- * version of the change and in the one before, and an attribute may be missing in the version that brought it.
+ * Releases that write the same version can differ: kthvalue and group_norm got their new types in a
+ * patch release. So both types pass in the version of the change and in the one before, and an
+ * attribute may be missing in the version that brought it.
  */
 static bool type_passes(const pdm_ir_attr_desc *desc, int version, pdm_ir_attr attr)
 {
     if (pdm_ir_decl_type_fits(pdm_ir_attr_desc_type(desc, version), attr))
         return true;
-    const bool at_change = desc->changed_in && (version == desc->changed_in || version + 1 == desc->changed_in);
-    return at_change && (pdm_ir_decl_type_fits(desc->type, attr) || pdm_ir_decl_type_fits(desc->old_type, attr));
+    const bool at_change =
+        desc->changed_in && (version == desc->changed_in || version + 1 == desc->changed_in);
+    return at_change &&
+           (pdm_ir_decl_type_fits(desc->type, attr) || pdm_ir_decl_type_fits(desc->old_type, attr));
 }
 
 static void check_attrs(pdm_ir_verifier *v, const pdm_ir_op *op)
@@ -176,7 +190,8 @@ static void check_attrs(pdm_ir_verifier *v, const pdm_ir_op *op)
         if (!attr && (!desc->added_in || version > desc->added_in))
             pdm_ir_verify_fail(v, op, desc->name, "A required attribute is missing.");
         if (attr && !type_passes(desc, version, attr))
-            pdm_ir_verify_fail(v, op, desc->name, "The attribute is of type %s, not %s.", pdm_ir_attr_kind_name(attr->kind),
+            pdm_ir_verify_fail(v, op, desc->name, "The attribute is of type %s, not %s.",
+                               pdm_ir_attr_kind_name(attr->kind),
                                pdm_ir_decl_type_name(pdm_ir_attr_desc_type(desc, version)));
     }
 }
@@ -210,7 +225,8 @@ static void check_dominance(pdm_ir_verifier *v, const pdm_ir_op *op, uint32_t in
     pdm_ir_op *user = block ? ancestor_in(op, block) : NULL;
 
     if (!user)
-        pdm_ir_verify_fail(v, op, NULL, "Operand %u is a value of a region that does not enclose the op.", index);
+        pdm_ir_verify_fail(
+            v, op, NULL, "Operand %u is a value of a region that does not enclose the op.", index);
     else if (definition == user || (definition && !pdm_ir_op_is_before(definition, user)))
         pdm_ir_verify_fail(v, op, NULL, "Operand %u is used before it is defined.", index);
 }
@@ -236,7 +252,8 @@ static void check_all_uses(pdm_ir_verifier *v, const pdm_ir_op *op)
     for (uint32_t i = 0; i < op->num_results; i++)
         check_uses(v, op, pdm_ir_op_result(op, i));
     for (uint32_t i = 0; i < op->num_regions; i++) {
-        for (const pdm_ir_block *block = pdm_ir_op_region(op, i)->first; block; block = block->next) {
+        for (const pdm_ir_block *block = pdm_ir_op_region(op, i)->first; block;
+             block = block->next) {
             for (uint32_t k = 0; k < block->num_args; k++)
                 check_uses(v, op, pdm_ir_block_arg(block, k));
         }
@@ -279,13 +296,15 @@ static void check_combine(pdm_ir_verifier *v, const pdm_ir_op *op)
     if (!type || type->kind != PDM_IR_VECTOR)
         return; /* told already */
     if (type->num_elements != op->num_operands) {
-        pdm_ir_verify_fail(v, op, NULL, "The vector has %u elements, but there are %u operands.", type->num_elements, op->num_operands);
+        pdm_ir_verify_fail(v, op, NULL, "The vector has %u elements, but there are %u operands.",
+                           type->num_elements, op->num_operands);
         return;
     }
     for (uint32_t i = 0; i < op->num_operands; i++) {
         const pdm_ir_value *value = pdm_ir_op_operand_value(op, i);
         if (!pdm_ir_type_alike(type->elements[i], value ? value->type : NULL))
-            pdm_ir_verify_fail(v, op, NULL, "Element %u of the vector is of another type than its operand.", i);
+            pdm_ir_verify_fail(v, op, NULL,
+                               "Element %u of the vector is of another type than its operand.", i);
     }
 }
 
@@ -305,9 +324,11 @@ static void check_slice(pdm_ir_verifier *v, const pdm_ir_op *op)
     if (!type || !index || index->kind != PDM_IR_ATTR_I32)
         return;
     if (index->u.i < 0 || index->u.i >= type->num_elements)
-        pdm_ir_verify_fail(v, op, "index", "The vector has %u elements, there is no number %lld.", type->num_elements, (long long)index->u.i);
+        pdm_ir_verify_fail(v, op, "index", "The vector has %u elements, there is no number %lld.",
+                           type->num_elements, (long long)index->u.i);
     else if (!pdm_ir_type_alike(type->elements[index->u.i], pdm_ir_op_result(op, 0)->type))
-        pdm_ir_verify_fail(v, op, NULL, "The result is of another type than the element of the vector.");
+        pdm_ir_verify_fail(v, op, NULL,
+                           "The result is of another type than the element of the vector.");
 }
 
 static void check_split(pdm_ir_verifier *v, const pdm_ir_op *op)
@@ -317,12 +338,14 @@ static void check_split(pdm_ir_verifier *v, const pdm_ir_op *op)
     if (!type)
         return;
     if (type->num_elements != op->num_results) {
-        pdm_ir_verify_fail(v, op, NULL, "The vector has %u elements, but there are %u results.", type->num_elements, op->num_results);
+        pdm_ir_verify_fail(v, op, NULL, "The vector has %u elements, but there are %u results.",
+                           type->num_elements, op->num_results);
         return;
     }
     for (uint32_t i = 0; i < op->num_results; i++) {
         if (!pdm_ir_type_alike(type->elements[i], pdm_ir_op_result(op, i)->type))
-            pdm_ir_verify_fail(v, op, NULL, "Result %u is of another type than the element of the vector.", i);
+            pdm_ir_verify_fail(v, op, NULL,
+                               "Result %u is of another type than the element of the vector.", i);
     }
 }
 
@@ -391,7 +414,8 @@ pdm_status pdm_ir_verify(const pdm_ir_module *module, pdm_diag_sink *sink)
         check_uses(&v, module->op, pdm_ir_block_arg(module->block, i));
     PDM_TRY(pdm_ir_visit(module, sink, check_op, &v));
     if (v.worst == PDM_OK && v.num_operands != v.num_uses)
-        pdm_ir_verify_fail(&v, NULL, NULL, "The ops have %llu operands, but their values have %llu uses.",
+        pdm_ir_verify_fail(&v, NULL, NULL,
+                           "The ops have %llu operands, but their values have %llu uses.",
                            (unsigned long long)v.num_operands, (unsigned long long)v.num_uses);
     return v.worst;
 }

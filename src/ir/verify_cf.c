@@ -31,8 +31,10 @@ static bool check_num_regions(pdm_ir_verifier *v, const pdm_ir_op *op, uint32_t 
     return false;
 }
 
-/* The only block of a region; NULL, told unless it may be missing. Several blocks are told elsewhere. */
-static const pdm_ir_block *only_block(pdm_ir_verifier *v, const pdm_ir_op *op, uint32_t region, bool may_miss)
+/* The only block of a region; NULL, told unless it may be missing. Several blocks are told
+ * elsewhere. */
+static const pdm_ir_block *only_block(pdm_ir_verifier *v, const pdm_ir_op *op, uint32_t region,
+                                      bool may_miss)
 {
     const pdm_ir_block *block = pdm_ir_op_region(op, region)->first;
 
@@ -42,7 +44,8 @@ static const pdm_ir_block *only_block(pdm_ir_verifier *v, const pdm_ir_op *op, u
 }
 
 /* The yield that ends a block; NULL, told unless it may be missing. */
-static const pdm_ir_op *yield_of(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_block *block, uint32_t region, bool may_miss)
+static const pdm_ir_op *yield_of(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_block *block,
+                                 uint32_t region, bool may_miss)
 {
     const pdm_ir_op *last = block->last;
 
@@ -53,11 +56,13 @@ static const pdm_ir_op *yield_of(pdm_ir_verifier *v, const pdm_ir_op *op, const 
     return NULL;
 }
 
-static bool check_num_yielded(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_op *yield, uint32_t region, uint32_t expected)
+static bool check_num_yielded(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_op *yield,
+                              uint32_t region, uint32_t expected)
 {
     if (yield->num_operands == expected)
         return true;
-    pdm_ir_verify_fail(v, op, NULL, "Region %u yields %u values, not %u.", region, yield->num_operands, expected);
+    pdm_ir_verify_fail(v, op, NULL, "Region %u yields %u values, not %u.", region,
+                       yield->num_operands, expected);
     return false;
 }
 
@@ -68,7 +73,8 @@ static pdm_ir_type type_of(const pdm_ir_value *value)
 
 static bool is_tensor_like(pdm_ir_type type)
 {
-    return type && type->rank > 0 && (type->kind == PDM_IR_DENSE_TENSOR || type->kind == PDM_IR_SELECTED_ROWS);
+    return type && type->rank > 0 &&
+           (type->kind == PDM_IR_DENSE_TENSOR || type->kind == PDM_IR_SELECTED_ROWS);
 }
 
 /* Alike, and dims that are known on both sides agree. */
@@ -100,8 +106,10 @@ static void check_branch(pdm_ir_verifier *v, const pdm_ir_op *op, uint32_t regio
     if (!yield || !check_num_yielded(v, op, yield, region, op->num_results))
         return;
     for (uint32_t i = 0; i < op->num_results; i++) {
-        if (!pdm_ir_type_alike(pdm_ir_op_result(op, i)->type, type_of(pdm_ir_op_operand_value(yield, i))))
-            pdm_ir_verify_fail(v, op, NULL, "Region %u yields another type than result %u has.", region, i);
+        if (!pdm_ir_type_alike(pdm_ir_op_result(op, i)->type,
+                               type_of(pdm_ir_op_operand_value(yield, i))))
+            pdm_ir_verify_fail(v, op, NULL, "Region %u yields another type than result %u has.",
+                               region, i);
     }
 }
 
@@ -123,7 +131,8 @@ static void check_loop_values(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm
         if (!types_meet(in, pdm_ir_op_result(op, i)->type))
             pdm_ir_verify_fail(v, op, NULL, "Result %u is of another type than the loop value.", i);
         if (!types_meet(in, pdm_ir_block_arg(block, i)->type))
-            pdm_ir_verify_fail(v, op, NULL, "Block argument %u is of another type than the loop value.", i);
+            pdm_ir_verify_fail(v, op, NULL,
+                               "Block argument %u is of another type than the loop value.", i);
     }
 }
 
@@ -133,12 +142,14 @@ static void check_while(pdm_ir_verifier *v, const pdm_ir_op *op)
 
     check_condition(v, op, pdm_ir_op_operand_value(op, 0));
     if (op->num_results != n)
-        pdm_ir_verify_fail(v, op, NULL, "It has %u loop values, but %u results.", n, op->num_results);
+        pdm_ir_verify_fail(v, op, NULL, "It has %u loop values, but %u results.", n,
+                           op->num_results);
     const pdm_ir_block *block = check_num_regions(v, op, 1) ? only_block(v, op, 0, false) : NULL;
     if (!block)
         return;
     if (block->num_args != n)
-        pdm_ir_verify_fail(v, op, NULL, "It has %u loop values, but %u block arguments.", n, block->num_args);
+        pdm_ir_verify_fail(v, op, NULL, "It has %u loop values, but %u block arguments.", n,
+                           block->num_args);
     else if (op->num_results == n)
         check_loop_values(v, op, block);
     const pdm_ir_op *yield = yield_of(v, op, block, 0, false);
@@ -170,7 +181,8 @@ static void check_stack_create(pdm_ir_verifier *v, const pdm_ir_op *op)
         const pdm_ir_value *result = pdm_ir_op_result(op, i);
         const pdm_ir_use *use = pdm_ir_value_first_use(result);
         if (!is_kind(result, expected[i].kind))
-            pdm_ir_verify_fail(v, op, expected[i].name, "The result must be of type %s.", expected[i].name);
+            pdm_ir_verify_fail(v, op, expected[i].name, "The result must be of type %s.",
+                               expected[i].name);
         if (i > 0 && use && use->next)
             pdm_ir_verify_fail(v, op, expected[i].name, "It must not have more than one use.");
     }
@@ -197,11 +209,13 @@ static void check_push(pdm_ir_verifier *v, const pdm_ir_op *op)
     if (!pop)
         return;
     if (pop->num_results != op->num_operands - 1) {
-        pdm_ir_verify_fail(v, op, NULL, "It pushes %u values, but %u are popped.", op->num_operands - 1, pop->num_results);
+        pdm_ir_verify_fail(v, op, NULL, "It pushes %u values, but %u are popped.",
+                           op->num_operands - 1, pop->num_results);
         return;
     }
     for (uint32_t i = 0; i < pop->num_results; i++) {
-        if (!types_meet(type_of(pdm_ir_op_operand_value(op, i + 1)), pdm_ir_op_result(pop, i)->type))
+        if (!types_meet(type_of(pdm_ir_op_operand_value(op, i + 1)),
+                        pdm_ir_op_result(pop, i)->type))
             pdm_ir_verify_fail(v, op, NULL, "Value %u is popped with another type.", i);
     }
 }

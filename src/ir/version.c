@@ -1,4 +1,5 @@
-/* Bring a module to another PIR version: first all that stands in the way is reported, then attributes are retagged, added and dropped. */
+/* Bring a module to another PIR version: first all that stands in the way is reported, then
+ * attributes are retagged, added and dropped. */
 #include "ir/ir_t.h"
 #include "ir/pir_json.h"
 
@@ -44,7 +45,8 @@ static bool is_float(pdm_ir_attr_kind kind)
     return kind == PDM_IR_ATTR_F32 || kind == PDM_IR_ATTR_F64;
 }
 
-/* Whether the value has a counterpart of that kind; a double may lose digits as a float, but not become infinite. */
+/* Whether the value has a counterpart of that kind; a double may lose digits as a float, but not
+ * become infinite. */
 static bool can_retag(pdm_ir_attr attr, pdm_ir_attr_kind kind)
 {
     if (attr->kind == PDM_IR_ATTR_ARRAY) {
@@ -91,12 +93,14 @@ static pdm_ir_attr added_default(pdm_ir_context *context, const pdm_ir_attr_desc
     if (desc->type == PDM_IR_T_BOOL)
         return pdm_ir_attr_bool(context, !strcmp(desc->default_json, "true"));
     const long long value = strtoll(desc->default_json, NULL, 10);
-    return desc->type == PDM_IR_T_I32 ? pdm_ir_attr_i32(context, (int32_t)value) : pdm_ir_attr_i64(context, value);
+    return desc->type == PDM_IR_T_I32 ? pdm_ir_attr_i32(context, (int32_t)value)
+                                      : pdm_ir_attr_i64(context, value);
 }
 
 /* ---- one op ---------------------------------------------------------------------------------- */
 
-static void report(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, const char *attr, int needs, const char *what)
+static void report(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, const char *attr,
+                   int needs, const char *what)
 {
     char hint[64];
     pdm_loc loc = PDM_NOWHERE;
@@ -105,11 +109,14 @@ static void report(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, con
     loc.op_index = op->lg_op >= 0 ? op->lg_op : place->op_index;
     loc.op_type = pdm_ir_op_name(op);
     loc.var = attr;
-    snprintf(hint, sizeof hint, "Write PIR version %d (--pir-version %d).", needs, PDM_IR_NEWEST_VERSION);
-    m->worst = pdm_diag(m->sink, PDM_D_IR_VERSION, &loc, needs ? hint : NULL, "%s in PIR version %d.", what, m->version);
+    snprintf(hint, sizeof hint, "Write PIR version %d (--pir-version %d).", needs,
+             PDM_IR_NEWEST_VERSION);
+    m->worst = pdm_diag(m->sink, PDM_D_IR_VERSION, &loc, needs ? hint : NULL,
+                        "%s in PIR version %d.", what, m->version);
 }
 
-static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, const pdm_ir_attr_desc *desc)
+static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *place,
+                             const pdm_ir_attr_desc *desc)
 {
     const pdm_ir_attr attr = pdm_ir_op_attr(op, desc->name);
 
@@ -119,7 +126,8 @@ static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *
         return PDM_OK;
     }
     if (desc->added_in > m->version) {
-        const pdm_ir_attr neutral = desc->default_json ? added_default(m->module->context, desc) : NULL;
+        const pdm_ir_attr neutral =
+            desc->default_json ? added_default(m->module->context, desc) : NULL;
         if (desc->default_json && !neutral)
             return PDM_NOMEM;
         if (attr != neutral)
@@ -128,7 +136,8 @@ static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *
     }
     const pdm_ir_decl_type type = pdm_ir_attr_desc_type(desc, m->version);
     if (desc->changed_in && !pdm_ir_decl_type_fits(type, attr) && !can_retag(attr, kind_of(type)))
-        report(m, op, place, desc->name, desc->changed_in, "The value of an attribute cannot be expressed");
+        report(m, op, place, desc->name, desc->changed_in,
+               "The value of an attribute cannot be expressed");
     return PDM_OK;
 }
 

@@ -37,13 +37,23 @@ tests_unit_check_lg_SOURCES = \
 	tests/unit/check_lg.c \
 	tests/unit/main.h
 
-# When the first suite is there:
-# unit_tests += tests/unit/check_ir
-# tests_unit_check_ir_CPPFLAGS = $(unit_cppflags)
-# tests_unit_check_ir_LDADD = $(PDM_IR_LIBS) $(CHECK_LIBS)
-# tests_unit_check_ir_SOURCES = \
-# 	tests/unit/check_ir.c \
-# 	tests/unit/main.h
+# This program counts allocations and makes them fail.
+unit_tests += tests/unit/check_ir
+tests_unit_check_ir_CPPFLAGS = $(unit_cppflags)
+tests_unit_check_ir_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+tests_unit_check_ir_LDADD = $(PDM_IR_LIBS) $(CHECK_LIBS)
+tests_unit_check_ir_SOURCES = \
+	tests/unit/ir/alloc.c \
+	tests/unit/ir/alloc.h \
+	tests/unit/ir/build.h \
+	tests/unit/ir/interning.c \
+	tests/unit/ir/module.c \
+	tests/unit/ir/ops.c \
+	tests/unit/ir/table.c \
+	tests/unit/ir/verify.c \
+	tests/unit/check_ir.c \
+	tests/unit/main.h
 
 # When the first suite is there:
 # unit_tests += tests/unit/check_tr
