@@ -257,9 +257,9 @@ static const pdm_lg_var *declaration(const checker *c, const char *name)
     if (var)
         return var;
     /* A gradient block also sees what its forward block made, in the scope that was kept. */
-    while (at >= 0 && program->blocks[at].forward_idx == -1)
+    while (at > 0 && program->blocks[at].forward_idx == -1)
         at = program->blocks[at].parent;
-    if (at < 0)
+    if (at == 0) /* its parent may be anything: reported, and the check went on */
         return NULL;
     at = program->blocks[at].forward_idx;
     return in_range(c, at) && is_rooted(c, at) ? pdm_lg_lookup_var(program, at, name, NULL) : NULL;

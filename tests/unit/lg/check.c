@@ -73,6 +73,24 @@ START_TEST(blocks_are_a_tree)
 }
 END_TEST
 
+/* The check goes on after a wrong parent of block 0, and never follows it. */
+START_TEST(a_wrong_root_is_not_followed)
+{
+    static const int32_t parents[] = {0, 1, 1000000, INT32_MAX, INT32_MIN};
+
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        pdm_buf program = {0}, block = {0};
+        put_indices(&block, 0, parents[i]);
+        put_op(&block, "relu", "nowhere", NULL, NULL);
+        put_message(&program, 1, &block);
+        put_indices(&block, 1, 0);
+        put_op(&block, "relu", "nowhere", NULL, NULL);
+        put_message(&program, 1, &block);
+        expect_invalid(&program, "lg-dangling 1 0 relu nowhere");
+    }
+}
+END_TEST
+
 START_TEST(sub_blocks_lie_below_their_op)
 {
     pdm_buf program = {0}, attrs = {0};
@@ -283,6 +301,7 @@ Suite *pdm_suite_lg_check(void)
     TCase *tc = tcase_create("structure");
 
     tcase_add_test(tc, blocks_are_a_tree);
+    tcase_add_test(tc, a_wrong_root_is_not_followed);
     tcase_add_test(tc, sub_blocks_lie_below_their_op);
     tcase_add_test(tc, a_sub_block_has_one_owner);
     tcase_add_test(tc, depth_is_limited_exactly);

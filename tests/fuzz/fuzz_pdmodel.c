@@ -1,0 +1,80 @@
+/*
+ * Fuzz the reader of legacy programs: any bytes give a program that can be walked and printed, or a
+ * verdict with at least one error reported.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "legacy_graph/dump.h"
+#include "legacy_graph/read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Reads all of a diagnostic, so that a checker of memory sees bad pointers. */
+static void note(void *user, const pdm_diagnostic *d)
+{
+    size_t *length = user;
+
+    *length += strlen(d->id) + strlen(d->message);
+    *length += d->op_type ? strlen(d->op_type) : 0;
+    *length += d->var ? strlen(d->var) : 0;
+    *length += d->file ? strlen(d->file) : 0;
+}
+
+static void print(const pdm_lg_program *program, void (*dump)(const pdm_lg_program *, pdm_buf *))
+{
+    pdm_buf text;
+
+    pdm_buf_init(&text);
+    dump(program, &text);
+    if (!pdm_buf_ok(&text))
+        abort();
+    pdm_buf_deinit(&text);
+}
+
+/* What the translator relies on without asking again. */
+static void walk(const pdm_lg_program *program)
+{
+    if (program->num_blocks == 0 || program->blocks[0].num_ops == 0)
+        abort();
+    for (size_t i = 0; i < program->num_blocks; i++) {
+        const pdm_lg_block *block = &program->blocks[i];
+        if (block->idx != (int32_t)i || (i > 0) != (block->parent >= 0))
+            abort();
+        for (size_t k = 0; k < block->num_ops; k++) {
+            int32_t sub = pdm_lg_sub_block(&block->ops[k]);
+            if (sub >= 0 && ((size_t)sub >= program->num_blocks || sub == block->idx))
+                abort();
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t length = 0;
+    pdm_diag_sink sink = {.fn = note, .user = &length, .verbose = true};
+    pdm_lg_program *program = NULL;
+
+    switch (pdm_lg_read(data, size, "input", &sink, &program)) {
+    case PDM_OK:
+        if (sink.num_errors > 0)
+            abort();
+        walk(program);
+        print(program, pdm_lg_dump_text);
+        print(program, pdm_lg_dump_dot);
+        pdm_lg_program_destroy(program);
+        return 0;
+    case PDM_INVALID_MODEL:
+        if (sink.num_invalid == 0)
+            abort();
+        return 0;
+    case PDM_UNSUPPORTED:
+        if (sink.num_unsupported == 0)
+            abort();
+        return 0;
+    case PDM_NOMEM:
+        return 0;
+    default:
+        abort(); /* PDM_INTERNAL: the scan let something through that cannot be decoded */
+    }
+}
