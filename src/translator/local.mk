@@ -24,6 +24,13 @@ libpdm_tr_la_SOURCES = \
 	src/translator/row_default.c \
 	src/translator/row_default.h \
 	src/translator/scope.c \
+	src/translator/special.c \
+	src/translator/special.h \
+	src/translator/special_array.c \
+	src/translator/special_math.c \
+	src/translator/special_misc.c \
+	src/translator/special_nn.c \
+	src/translator/special_tensor.c \
 	src/translator/tr.h \
 	src/translator/training.def \
 	src/translator/translate.c \
