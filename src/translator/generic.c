@@ -253,6 +253,39 @@ static bool shares_variable(const pdm_lg_op *op)
     return false;
 }
 
+static const char *first_arg(const pdm_lg_slot *slot)
+{
+    return slot && slot->num_args && !pdm_tr_is_empty_name(slot->args[0]) ? slot->args[0] : NULL;
+}
+
+/* Variable that an operand stands for; NULL: none. */
+static const char *operand_variable(const pdm_tr_op *t, const pdm_tr_operand_map *map)
+{
+    for (size_t i = 0; i < map->num_alternatives; i++) {
+        const pdm_tr_source *s = &map->alternatives[i];
+        const char *name = s->kind == PDM_TR_SLOT || s->kind == PDM_TR_COMBINED ? first_arg(pdm_lg_find_input(t->op, s->name)) : NULL;
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
+/*
+ * Whether the operands that form overwrites are the variables that the legacy op writes. The framework asks less: `b = a + b` becomes add_, which
+ * overwrites a.
+ */
+static bool overwrites_only_outputs(pdm_tr_op *t, const pdm_tr_row *row, const char *form)
+{
+    for (size_t i = 0; row && i < row->num_operands; i++) {
+        int r = pdm_ir_inplace_result(form, (int)i);
+        const char *slot = r >= 0 && (size_t)r < row->num_results ? row->results[r].slot : NULL;
+        const char *written = operand_variable(t, &row->operands[i]);
+        if (r >= 0 && written && (!slot || first_arg(pdm_lg_find_output(t->op, slot)) != written))
+            return false;
+    }
+    return true;
+}
+
 /*
  * The in-place form where an output names an input, as the framework does. With sub-blocks about, aliases across regions would make that unsafe, so
  * the plain form is taken; batch_norm_ is not about aliases: in a test run it leaves the statistics alone.
@@ -268,7 +301,7 @@ const char *pdm_tr_in_place_form(pdm_tr_op *t, const char *target, char *room, s
         return target;
     memcpy(room, target, n);
     strcpy(room + n, "_");
-    return pdm_ir_op_desc_find(room) ? room : target;
+    return pdm_ir_op_desc_find(room) && overwrites_only_outputs(t, pdm_tr_row_get(t->tr, t->op->type), room) ? room : target;
 }
 
 static bool build_attrs(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_desc *desc, pdm_ir_named_attr *attrs)

@@ -263,11 +263,19 @@ static bool differs(double a, double b)
     return a < b || a > b || a != a;
 }
 
-/* PIR's relu6, hardswish and swish have no attributes: other values are spelled out. */
+/*
+ * PIR's relu6, hardswish and swish have no attributes: other values are spelled out. From 2.6 on
+ * the legacy kernels do not look at them either, so programs of those versions mean the defaults.
+ */
+static bool heeds_attributes(const pdm_tr_op *t)
+{
+    return t->tr->program->version < 2006000;
+}
+
 void pdm_tr_h_relu6(pdm_tr_op *t)
 {
     double threshold = pdm_tr_float(t, "threshold");
-    if (!differs(threshold, 6))
+    if (!differs(threshold, 6) || !heeds_attributes(t))
         pdm_tr_generic(t);
     else
         pdm_tr_out(t, "Out", clip(t, pdm_tr_in(t, "X"), 0, threshold));
@@ -277,7 +285,8 @@ void pdm_tr_h_hard_swish(pdm_tr_op *t)
 {
     double threshold = pdm_tr_float(t, "threshold"), scale = pdm_tr_float(t, "scale"),
            offset = pdm_tr_float(t, "offset");
-    if (!differs(threshold, 6) && !differs(scale, 6) && !differs(offset, 3)) {
+    if ((!differs(threshold, 6) && !differs(scale, 6) && !differs(offset, 3)) ||
+        !heeds_attributes(t)) {
         pdm_tr_generic(t);
         return;
     }
@@ -290,7 +299,7 @@ void pdm_tr_h_hard_swish(pdm_tr_op *t)
 void pdm_tr_h_swish(pdm_tr_op *t)
 {
     double beta = pdm_tr_float(t, "beta");
-    if (!differs(beta, 1)) {
+    if (!differs(beta, 1) || !heeds_attributes(t)) {
         pdm_tr_generic(t);
         return;
     }
