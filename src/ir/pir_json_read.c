@@ -151,7 +151,7 @@ static pdm_status get_ints(reader *r, const cJSON *array, int64_t **out, size_t 
  */
 
 static const struct {
-    const char *tag = NULL;
+    const char *tag;
     pdm_ir_type_kind kind;
     size_t parts; /* length of D; 0: any */
 } type_tags[] = {
@@ -539,7 +539,7 @@ static pdm_status read_scalar_attr(reader *r, const cJSON *data, pdm_ir_attr *ou
 }
 
 static const struct {
-    const char *tag = NULL;
+    const char *tag;
     pdm_ir_attr_kind kind;
 } attr_tags[] = {
     {"0.a_bool", PDM_IR_ATTR_BOOL},     {"0.a_i32", PDM_IR_ATTR_I32},
