@@ -135,8 +135,8 @@ static bool sound_dims(pdm_ir_type type)
 static void check_result(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_result_desc *desc,
                          pdm_ir_type type)
 {
-    if (!type) {
-        if (desc->kind == PDM_IR_OPERAND_TENSOR || desc->kind == PDM_IR_OPERAND_VECTOR)
+    if (!type) { /* a list may be left out: pd_op.distribute_fpn_proposals without rois_num */
+        if (desc->kind == PDM_IR_OPERAND_TENSOR)
             pdm_ir_verify_fail(v, op, desc->name, "A required result has no type.");
         return;
     }

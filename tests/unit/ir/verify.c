@@ -74,6 +74,9 @@ CASE(stack_for_tensor, pdm_ir_type stack = pdm_ir_type_intern(f.context, &(struc
 CASE(result_without_type, emit(&f, f.top, "pd_op.relu", IN(data(&f, f.f32)), OUT(NULL));
      refused(&f, "pd_op.relu", "out", "has no type");)
 
+CASE(list_left_out, pdm_ir_value *x = data(&f, f.f32);
+     pdm_ir_op *op = emit(&f, f.top, "pd_op.split", IN(x, x, x), OUT(NULL)); (void)op; accepted(&f);)
+
 CASE(result_is_vector, pdm_ir_type v = pdm_ir_type_vector(f.context, &f.f32, 1);
      emit(&f, f.top, "pd_op.relu", IN(data(&f, f.f32)), OUT(v)); refused(&f, "pd_op.relu", "out", "must not be a vector");)
 
@@ -368,7 +371,7 @@ CASE(without_sink, emit(&f, f.top, "pd_op.relu", NONE, NONE);
 #define CASES(X)                                                                                                         \
     X(sound) X(empty) X(too_few_operands) X(too_many_operands) X(too_few_of_many) X(too_few_results) X(absent_operand)   \
     X(absent_optional) X(operand_without_type) X(vector_for_tensor) X(tensor_for_vector) X(stack_for_tensor)             \
-    X(result_without_type) X(result_is_vector) X(result_is_no_vector) X(result_of_unknown_dtype) X(result_of_bad_dims)   \
+    X(result_without_type) X(list_left_out) X(result_is_vector) X(result_is_no_vector) X(result_of_unknown_dtype) X(result_of_bad_dims)   \
     X(attr_missing) X(attr_of_other_type) X(attr_of_old_type) X(attr_of_new_type_too_early) X(attr_of_old_type_too_late) \
     X(attr_added_later) X(attr_without_value) X(attrs_not_sorted) X(use_before_definition) X(use_of_itself)              \
     X(use_of_own_result_inside) X(capture) X(capture_outwards) X(capture_sideways) X(detached_definition)                \
