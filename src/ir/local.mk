@@ -37,3 +37,15 @@ libpdm_ir_la_SOURCES += \
 	src/ir/pir_json_tags.h \
 	src/ir/pir_json_write.c \
 	src/ir/pir_json_write.h
+
+# text form
+libpdm_ir_la_SOURCES += \
+	src/ir/dot.c \
+	src/ir/parse.c \
+	src/ir/parse_attr.c \
+	src/ir/print.c \
+	src/ir/print_attr.c \
+	src/ir/text.h \
+	src/ir/text_lex.c \
+	src/ir/text_lex.h \
+	src/ir/text_names.h
