@@ -301,20 +301,20 @@ static pdm_status read_version(reader *r, uint32_t object, uint32_t node)
 
 static pdm_status read_base_code(reader *r, uint32_t node, pdm_ir_module *module)
 {
-    enum { MAGIC, VERSION, TRAINABLE, NUM_KEYS };
+    enum { AT_MAGIC, AT_VERSION, AT_TRAINABLE, NUM_KEYS };
     static const char *const names[] = {"magic", "version", "trainable"};
     uint32_t members[NUM_KEYS];
 
     PDM_TRY(pdm_ir_json_find_members(r, node, names, NUM_KEYS, members));
-    PDM_TRY(read_magic(r, node, members[MAGIC]));
-    PDM_TRY(read_version(r, node, members[VERSION]));
+    PDM_TRY(read_magic(r, node, members[AT_MAGIC]));
+    PDM_TRY(read_version(r, node, members[AT_VERSION]));
     module->version = r->version;
     module->trainable = false;
-    if (members[TRAINABLE] == NO_NODE)
+    if (members[AT_TRAINABLE] == NO_NODE)
         return PDM_OK;
-    module->trainable = is_kind(r, members[TRAINABLE], PDM_IR_JSON_TRUE);
-    if (!module->trainable && !is_kind(r, members[TRAINABLE], PDM_IR_JSON_FALSE))
-        return pdm_ir_json_fail(r, members[TRAINABLE], PDM_D_JSON_FORM,
+    module->trainable = is_kind(r, members[AT_TRAINABLE], PDM_IR_JSON_TRUE);
+    if (!module->trainable && !is_kind(r, members[AT_TRAINABLE], PDM_IR_JSON_FALSE))
+        return pdm_ir_json_fail(r, members[AT_TRAINABLE], PDM_D_JSON_FORM,
                                 "\"trainable\" must be true or false");
     return PDM_OK;
 }
