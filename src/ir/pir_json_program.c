@@ -307,7 +307,7 @@ static pdm_status read_base_code(reader *r, uint32_t node, pdm_ir_module *module
 
     PDM_TRY(pdm_ir_json_find_members(r, node, names, NUM_KEYS, members));
     PDM_TRY(read_magic(r, node, members[AT_MAGIC]));
-    PDM_TRY(read_version(r, node, members[AT_PIR_VERSION]));
+    PDM_TRY(read_version(r, node, members[AT_VERSION]));
     module->version = r->version;
     module->trainable = false;
     if (members[AT_TRAINABLE] == NO_NODE)
