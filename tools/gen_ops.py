@@ -210,17 +210,17 @@ def wrap(head, items, tail, indent=8):
     return '\n'.join(lines + [cur.rstrip() + ')' + tail])
 
 
-def op_row_text(name, row):
+def op_row_text(name, row, hook):
     version, operands, attrs, results, effects, _ = row
     dialect, op = name.split('.')
     return '\n'.join([f'PDM_OP({dialect}, {op}, {version},', wrap('OPERANDS', operands, ','),
-                      wrap('ATTRS', attrs, ','), wrap('RESULTS', results, ','), f'    {effects})'])
+                      wrap('ATTRS', attrs, ','), wrap('RESULTS', results, ','), f'    {effects}, {hook})'])
 
 
 OP_HEAD = '''\
 /* {what}
  *
- * PDM_OP(dialect, name, version, OPERANDS(...), ATTRS(...), RESULTS(...), effects), sorted by name.
+ * PDM_OP(dialect, name, version, OPERANDS(...), ATTRS(...), RESULTS(...), effects, hook), sorted by name.
  * version: first PIR version that has the op in this form, 0 = all since 3.0.0.
  * Operands: T tensor, O optional tensor, V vector, OV optional vector, N any number of values,
  *   M attribute that is a value (pd_op.full when constant), MI the same for integer arrays
@@ -230,6 +230,7 @@ OP_HEAD = '''\
  *   AN(name, type, version that added it, default). A default is JSON text or NULL (none).
  *   SCALAR stands for any scalar tag, ARRAY_ANY for an array of any element tag, ANY for anything.
  * Results: T tensor, O optional, V vector, N any number.
+ * hook: the infer-meta hook, a name of infer_hooks.def; none for ops without results.
  * Checked against the framework's declarations by tools/gen_ops.py --check-ops. */
 '''
 WHAT = {
@@ -244,7 +245,9 @@ def seed_ops():
     rows = op_rows(read_jsonl('pir_decls.jsonl', 'name'), since, retagged)
     for dialect, what in WHAT.items():
         names = sorted(n for n in rows if n.split('.')[0] == dialect)
-        text = OP_HEAD.format(what=what) + '\n' + '\n'.join(op_row_text(n, rows[n]) for n in names) + '\n'
+        hooks = read_hooks(f'src/ir/ops/{dialect}.def')
+        text = OP_HEAD.format(what=what) + '\n' + '\n'.join(
+            op_row_text(n, rows[n], hooks.get(n, 'unknown' if rows[n][3] else 'none')) for n in names) + '\n'
         write(f'src/ir/ops/{dialect}.def', text)
     text = ('/* Which operand an in-place op overwrites, and the result that stands for it afterwards.\n'
             ' * PDM_INPLACE(dialect, name, operand index, result index), sorted by name. */\n\n')
@@ -254,6 +257,13 @@ def seed_ops():
     write('src/ir/ops/inplace.def', text)
 
 
+def read_hooks(path):
+    """name -> infer-meta hook of the rows in a file; they are kept by hand only."""
+    with open(os.path.join(ROOT, path), encoding='utf-8') as f:
+        return {f'{d}.{n}': hook for d, n, hook in
+                re.findall(r'^PDM_OP\((\w+), (\w+), .*?, (\w+)\)\n(?=PDM_OP|\Z)', f.read(), flags=re.S | re.M)}
+
+
 def parse_op_rows(path):
     """name -> (version, operands, attributes without defaults, results) of the rows in a file."""
     with open(os.path.join(ROOT, path), encoding='utf-8') as f:
@@ -261,7 +271,7 @@ def parse_op_rows(path):
     rows = {}
     group = r'{}\(((?:"(?:\\.|[^"\\])*"|\([^()"]*(?:"(?:\\.|[^"\\])*"[^()"]*)*\)|[^()"])*)\),'
     row = re.compile(r'PDM_OP\((\w+), (\w+), (\d+),\s*' + r'\s*'.join(map(group.format, ('OPERANDS', 'ATTRS', 'RESULTS')))
-                     + r'\s*([A-Z_ |]+)\)')
+                     + r'\s*([A-Z_ |]+), (\w+)\)')
     for m in row.finditer(text):
         attrs = [re.sub(r', (?:NULL|"(?:\\.|[^"\\])*")\)$', ')', a)
                  for a in re.findall(r'\w+\((?:"(?:\\.|[^"\\])*"|[^()"])*\)', m[5])]
@@ -272,7 +282,7 @@ def parse_op_rows(path):
 
 
 def check_ops():
-    """Compare the rows kept by hand with the declarations (defaults and effects are free)."""
+    """Compare the rows kept by hand with the declarations (defaults, effects and hooks are free)."""
     since, retagged = read_changes()
     decls = op_rows(read_jsonl('pir_decls.jsonl', 'name'), since, retagged)
     bad, rows = 0, {}

@@ -34,6 +34,12 @@ pdm_ir_type pdm_ir_meta_to_type(pdm_ir_context *context, const pdm_ir_meta *meta
 /* Run the row's hook for an op about to be created; results is initialised by this call (vector elements kept). */
 PDM_MUST_USE pdm_status pdm_ir_infer_run(pdm_ir_infer *infer);
 
+/*
+ * Infer the types of all results of a module again, in order, from its inputs and parameters; also of the block arguments of loops. A result of which
+ * nothing is known keeps its type, so do absent results.
+ */
+PDM_MUST_USE pdm_status pdm_ir_infer_module(pdm_ir_module *module);
+
 /* Values of a constant operand (pd_op.full_int_array, pd_op.full, pd_op.assign_value_, a combine of such); false if it is not constant or longer than capacity. */
 bool pdm_ir_const_ints(const pdm_ir_value *value, int64_t *out, size_t capacity, size_t *out_count);
 /* Attribute of a state by name, NULL if absent; and typed reads with a fallback. */

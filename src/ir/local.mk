@@ -49,3 +49,21 @@ libpdm_ir_la_SOURCES += \
 	src/ir/text_lex.c \
 	src/ir/text_lex.h \
 	src/ir/text_names.h
+
+# infer-meta
+libpdm_ir_la_SOURCES += \
+	src/ir/infer.c \
+	src/ir/infer.h \
+	src/ir/infer_control.c \
+	src/ir/infer_creation.c \
+	src/ir/infer_detection.c \
+	src/ir/infer_elementwise.c \
+	src/ir/infer_hooks.def \
+	src/ir/infer_impl.h \
+	src/ir/infer_linalg.c \
+	src/ir/infer_manip.c \
+	src/ir/infer_misc.c \
+	src/ir/infer_module.c \
+	src/ir/infer_nn.c \
+	src/ir/infer_reduce.c \
+	src/ir/infer_spec.c

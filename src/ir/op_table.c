@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "ir/infer_impl.h" /* the hooks that the rows name */
+
+#define pdm_ir_infer_none NULL
+
 /* Short names that the rows use; they hold in this file only. */
 #define OPERANDS(...) __VA_ARGS__
 #define RESULTS(...)  __VA_ARGS__
@@ -32,7 +36,7 @@
 #define ALLOCATES   PDM_IR_ALLOCATES
 
 /* Arrays of each row; the last entry is no entry, so that an empty list is an array too. */
-#define PDM_OP(dialect, op, first, ins, ats, outs, effects)                                        \
+#define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                        \
     static const pdm_ir_operand_desc dialect##_##op##_in[] = {ins{NULL, 0}};                       \
     static const pdm_ir_attr_desc dialect##_##op##_at[] = {ats{NULL, 0, 0, 0, 0, NULL}};           \
     static const pdm_ir_result_desc dialect##_##op##_out[] = {outs{NULL, 0}};
@@ -43,7 +47,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-#define PDM_OP(dialect, op, first, ins, ats, outs, effects)                                        \
+#define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                        \
     {.name = #dialect "." #op,                                                                     \
      .since = first,                                                                               \
      .operands = dialect##_##op##_in,                                                              \
@@ -53,7 +57,7 @@
      .num_attrs = LENGTH(dialect##_##op##_at) - 1,                                                 \
      .num_results = LENGTH(dialect##_##op##_out) - 1,                                              \
      .flags = effects,                                                                             \
-     .infer = NULL},
+     .infer = pdm_ir_infer_##hook},
 static const pdm_ir_op_desc table[] = {
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"

@@ -26,7 +26,7 @@ def parse_row(text):
     """Arguments of one PDM_OP -> (name, operand names, {attribute: type}, result names)"""
     dialect, name = re.match(r"\s*(\w+)\s*,\s*(\w+)", text).groups()
     part = {}
-    for key, following in (("OPERANDS", r",\s*ATTRS\("), ("ATTRS", r",\s*RESULTS\("), ("RESULTS", r",[^,]*$")):
+    for key, following in (("OPERANDS", r",\s*ATTRS\("), ("ATTRS", r",\s*RESULTS\("), ("RESULTS", r",[^,]*,[^,]*$")):
         m = re.search(key + r"\((.*?)\)\s*" + following, text, re.S)
         part[key] = m.group(1) if m else ""
     names = {k: re.findall(r"\b[A-Z]+\((\w+)\)", part[k]) for k in ("OPERANDS", "RESULTS")}
