@@ -402,7 +402,21 @@ static bool is_parameter_value(const pdm_ir_value *value, const char *name)
     return false;
 }
 
-static void write_back(pdm_tr *tr, const pdm_lg_var *var)
+/* An in-place op that also reads the variable: what it does not overwrite (statistics in a test run) it leaves alone. */
+static bool updates_in_place(const pdm_lg_op *op, const char *name, const pdm_ir_op *def)
+{
+    const char *form = def ? pdm_ir_op_name(def) : "";
+    size_t n = strlen(form);
+    if (n == 0 || form[n - 1] != '_')
+        return false;
+    for (size_t i = 0; i < op->num_inputs; i++)
+        for (size_t k = 0; k < op->inputs[i].num_args; k++)
+            if (op->inputs[i].args[k] == name)
+                return true;
+    return false;
+}
+
+static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *var)
 {
     pdm_map_entry *bound = pdm_map_find(&tr->scope->names, var->name);
     pdm_tr_op t = nowhere(tr);
@@ -412,6 +426,8 @@ static void write_back(pdm_tr *tr, const pdm_lg_var *var)
     if (!value || is_parameter_value(value, var->name))
         return;
     pdm_ir_op *def = pdm_ir_value_op(value);
+    if (updates_in_place(writer, var->name, def))
+        return;
     pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.set_parameter", PDM_TR_OPS(value),
                                       PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), NULL, 0);
     if (op && def && def->block == op->block && def->next != op) {
@@ -436,7 +452,7 @@ static void write_back_all(pdm_tr *tr)
                     continue;
                 if (!pdm_map_put(&seen, var))
                     pdm_tr_nomem(tr);
-                write_back(tr, var);
+                write_back(tr, op, var);
             }
         }
     }

@@ -6,9 +6,12 @@
 /* Array that a name stands for by now, or a new one. */
 static pdm_ir_value *array_of(pdm_tr_op *t, const char *name, pdm_dtype dtype)
 {
-    pdm_ir_value *array = name ? pdm_tr_value(t->tr, name) : NULL;
-    if (!array || t->failed)
-        return t->failed ? NULL : pdm_tr_new_array(t, dtype);
+    /* Asked for a value, an undefined array would be made at the front of the program. */
+    if (!name || !pdm_tr_has_value(t->tr, name))
+        return pdm_tr_new_array(t, dtype);
+    pdm_ir_value *array = pdm_tr_value(t->tr, name);
+    if (!array)
+        return NULL;
     if (!pdm_tr_is_array(array)) {
         pdm_tr_error(t, PDM_D_LG_TYPE, name, NULL, "'%s' should be a tensor array", name);
         return NULL;

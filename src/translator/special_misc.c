@@ -39,3 +39,13 @@ void pdm_tr_h_shadow_output(pdm_tr_op *t)
     pdm_tr_emit_typed(t, "builtin.shadow_output", PDM_TR_OPS(pdm_tr_in(t, "x")),
                       PDM_TR_ATTRS({"output_name", pdm_tr_a_str(t, name), 0}), NULL, 0);
 }
+
+/* The legacy op reads tensor arrays with LoD; pd_op.beam_search_decode takes tensors only. */
+void pdm_tr_h_beam_search_decode(pdm_tr_op *t)
+{
+    pdm_ir_value *ids = pdm_tr_in(t, "Ids"), *scores = pdm_tr_in(t, "Scores");
+    if (pdm_tr_is_array(ids) || pdm_tr_is_array(scores))
+        pdm_tr_unsupported(t, NULL, "'beam_search_decode' on tensor arrays");
+    else
+        pdm_tr_generic(t);
+}
