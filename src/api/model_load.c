@@ -58,6 +58,17 @@ static pdm_status unknown_format(const char *path, const char *data, size_t size
                     "the file is neither a ProgramDesc nor a PIR program");
 }
 
+/* A file that its name would have one take for the other kind. */
+static void note_name(const char *path, bool json, pdm_diag_sink *sink)
+{
+    if (json && pdm_api_has_suffix(path, ".pdmodel"))
+        pdm_api_note(sink, PDM_D_FILE_NOTE, path, NULL,
+                     "this is a PIR program in JSON, in spite of its name");
+    if (!json && pdm_api_has_suffix(path, ".json"))
+        pdm_api_note(sink, PDM_D_FILE_NOTE, path, NULL,
+                     "this is a legacy program (ProgramDesc), in spite of its name");
+}
+
 static pdm_status read_program(pdm_model *model, const char *data, size_t size, pdm_diag_sink *sink)
 {
     if (model->kind == PDM_MODEL_PIR)
@@ -80,6 +91,7 @@ static pdm_status load_file(pdm_context *context, const char *path, const pdm_lo
         status = unknown_format(path, data, size, sink);
         goto done;
     }
+    note_name(path, json, sink);
     model = pdm_api_model_create(context, json ? PDM_MODEL_PIR : PDM_MODEL_LEGACY, path);
     if (!model) {
         status = PDM_NOMEM;

@@ -320,13 +320,17 @@ static pdm_status not_found(const pdm_model *model, const char *first, bool opti
     loc.file = path;
     if (optional)
         pdm_api_note(sink, PDM_D_FILE_NOTE, path, NULL, "the parameter file cannot be found");
+    else if (model->kind == PDM_MODEL_LEGACY && pdm_api_has_suffix(model->path, ".json"))
+        /* It was renamed, alone: its parameters, if they are anywhere, have another name. */
+        status = pdm_diag(sink, PDM_D_LG_WARN, &loc, "name it with --params",
+                          "the parameter file cannot be found; a legacy program that is called "
+                          ".json is taken without parameters");
     else
-        status =
-            pdm_diag(sink, PDM_D_FILE_MISSING, &loc,
-                     "name it with --params, or leave parameters out with --no-params",
-                     "the parameter file cannot be found (nor __params__, params, or a file for "
-                     "each parameter such as '%s')",
-                     first);
+        status = pdm_diag(sink, PDM_D_FILE_MISSING, &loc,
+                          "name it with --params, or leave parameters out with --no-params",
+                          "the parameter file cannot be found (nor __params__, params, or a file "
+                          "for each parameter such as '%s')",
+                          first);
     free(path);
     return status;
 }

@@ -1,4 +1,10 @@
 # cli tests: one script or program a line; add what they need to EXTRA_DIST or check_PROGRAMS.
-cli_tests =
+cli_tests = \
+	tests/cli/atomic.sh \
+	tests/cli/bad.sh \
+	tests/cli/existing.sh \
+	tests/cli/output.sh \
+	tests/cli/show.sh \
+	tests/cli/usage.sh
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests)
+EXTRA_DIST += $(cli_tests) tests/cli/cli.sh

@@ -1,0 +1,49 @@
+#!/bin/sh
+# pdmigrate show, on legacy and on PIR models.
+. "${srcdir:?}/tests/cli/cli.sh"
+legacy=$models/bilstm_tagger
+pir=$srcdir/fixtures/samples/conv_bn.json
+flow=$cases/flow_while_with_cond_inside
+
+for model in "$legacy" "$pir" "$flow" "$cases/flow_sgd_train_raw" "$srcdir/fixtures/samples/while_loop.json"; do
+    name=$(basename "$model")
+    exits 0 "summary of $name" show "$model"
+    for word in model kind inputs outputs parameters blocks ops; do
+        tap_try "summary of $name tells $word" grep -q "^$word " "$dir/out"
+    done
+    ops=$(awk '$1 == "ops" { print $2 }' "$dir/out")
+    exits 0 "--ops of $name" show --ops "$model"
+    tap_is "$(awk '{ n += $1 } END { print n + 0 }' "$dir/out")" "$ops" "--ops of $name adds up"
+    exits 0 "--text of $name" show --text "$model"
+    tap_try "--text of $name is something" test -s "$dir/out"
+    exits 0 "--dot of $name" show --dot "$model"
+    tap_try "--dot of $name is a graph" grep -q '^digraph' "$dir/out"
+    for view in "" --text --dot --ops; do
+        # shellcheck disable=SC2086 # no view is no word
+        exits 0 "$name as JSON $view" show --format json $view "$model"
+        is_json "$dir/out" "$name as JSON is JSON $view"
+    done
+done
+
+run show --format json "$legacy"
+tap_is "$(json_get "$dir/out" '[j["kind"], j["version"], [i["name"] for i in j["inputs"]]]')" \
+    "['legacy', 'Paddle 2.6.2', ['ids', 'length']]" "the summary of bilstm_tagger"
+tap_is "$(json_get "$dir/out" 'j["parameters"]["count"] > 0 and j["parameters"]["bytes"] > 0')" True \
+    "its parameters are counted"
+
+# Without its parameters a model can still be looked at.
+cp "$legacy/inference.pdmodel" "$dir/w/m.pdmodel"
+exits 0 "parameters are missing" show "$dir/w/m.pdmodel"
+says "note: .*cannot be found" "parameters are missing: a note"
+exits 0 "--no-params" show --no-params "$dir/w/m.pdmodel"
+tap_is "$(cat "$dir/err")" "" "--no-params: no note"
+
+exits 3 "an invalid model" show "$cases/bad_no_blocks"
+tap_is "$(cat "$dir/out")" "" "an invalid model: nothing on standard output"
+exits 3 "an invalid model as JSON" show --format json "$cases/bad_no_blocks"
+tap_is "$(json_get "$dir/out" '[j["status"], j["exit_code"], len(j["diagnostics"]) > 0]')" \
+    "['invalid', 3, True]" "an invalid model as JSON tells why"
+exits 0 "an unknown op can be looked at" show "$cases/bad_unknown_op"
+exits 0 "training ops can be looked at" show "$cases/bad_training_program"
+tap_is "$(left "$dir/w")" "m.pdmodel" "nothing is written"
+tap_done
