@@ -244,6 +244,22 @@ static bool one_element(const int64_t *dims, size_t rank)
     return rank == 0 || (rank == 1 && dims[0] == 1);
 }
 
+/* Per-channel scales are saved as [1, n] where the program says [n]. */
+static bool same_but_ones(const declared *d, const pdm_param *p)
+{
+    size_t i = 0, k = 0;
+    for (;;) {
+        while (i < d->rank && d->dims[i] == 1)
+            i++;
+        while (k < p->rank && p->dims[k] == 1)
+            k++;
+        if (i == d->rank || k == p->rank)
+            return i == d->rank && k == p->rank;
+        if (d->dims[i++] != p->dims[k++])
+            return false;
+    }
+}
+
 /* Counts a difference that is accepted. */
 static pdm_status compare(const declared *d, const pdm_param *p, size_t *accepted,
                           pdm_diag_sink *sink)
@@ -264,9 +280,10 @@ static pdm_status compare(const declared *d, const pdm_param *p, size_t *accepte
     loc.var = d->name;
     const bool quantized = p->dtype == PDM_I8 && d->dtype == PDM_F32 && d->quant_only;
     const bool scalar = one_element(d->dims, d->rank) && one_element(p->dims, p->rank);
+    const bool scales = d->quant_only && same_but_ones(d, p);
     if (!pdm_buf_ok(&want) || !pdm_buf_ok(&have)) {
         status = PDM_NOMEM;
-    } else if ((dtype_same || quantized) && (dims_same || scalar)) {
+    } else if ((dtype_same || quantized) && (dims_same || scalar || scales)) {
         ++*accepted;
         status = pdm_diag(sink, PDM_D_PARAM_NOTE, &loc, NULL,
                           "parameter '%s': the program says %s, the file %s; the file is followed",
