@@ -5,6 +5,11 @@ libpdm_tr_la_SOURCES = \
 	src/translator/attr.c \
 	src/translator/control_flow.c \
 	src/translator/emit.c \
+	src/translator/expressed.c \
+	src/translator/expressed.h \
+	src/translator/expressed_interp.c \
+	src/translator/expressed_loss.c \
+	src/translator/expressed_shape.c \
 	src/translator/flow.c \
 	src/translator/flow.h \
 	src/translator/generic.c \

@@ -1,0 +1,59 @@
+/* Shared by the handlers of legacy ops that have no PIR op of their own (expressed_*.c). */
+#ifndef PDM_TR_EXPRESSED_H
+#define PDM_TR_EXPRESSED_H
+
+#include "translator/special.h"
+
+/* One dim of a shape to be built: a number, or dim `axis` of a value when `of` is given. */
+typedef struct pdm_tr_dim {
+    int64_t number;
+    pdm_ir_value *of;
+    int axis;
+} pdm_tr_dim;
+
+#define PDM_TR_DIM(n) ((pdm_tr_dim){(n), NULL, 0})
+#define PDM_TR_DIM_OF(v, a) ((pdm_tr_dim){-1, (v), (a)})
+
+/* Dim of a value when it is known (negative axes count from the end), else -1. */
+int64_t pdm_tr_known_dim(const pdm_ir_value *value, int axis);
+/* The product of dims [from, to) when all are known, else -1. */
+int64_t pdm_tr_known_product(const pdm_ir_value *value, int from, int to);
+/* Dim of a value as an int64 tensor of shape [1], a constant when it is known. */
+pdm_ir_value *pdm_tr_dim_value(pdm_tr_op *t, pdm_ir_value *value, int axis);
+/* A shape operand (int64, one dimension): pd_op.full_int_array when every dim is known. */
+pdm_ir_value *pdm_tr_dims(pdm_tr_op *t, const pdm_tr_dim *dims, size_t rank);
+/* Reshape and expand to such a shape; the result's type has the dims that are known. */
+pdm_ir_value *pdm_tr_reshape_dims(pdm_tr_op *t, pdm_ir_value *x, const pdm_tr_dim *dims,
+                                  size_t rank);
+pdm_ir_value *pdm_tr_expand_dims(pdm_tr_op *t, pdm_ir_value *x, const pdm_tr_dim *dims,
+                                 size_t rank);
+/* A tensor of such a shape, every element value. */
+pdm_ir_value *pdm_tr_fill_dims(pdm_tr_op *t, const pdm_tr_dim *dims, size_t rank, pdm_dtype dtype,
+                               double value);
+
+/* A constant of shape [1] in the element type of x, for use with broadcasting. */
+pdm_ir_value *pdm_tr_like_const(pdm_tr_op *t, pdm_ir_value *x, double value);
+/* Small constant tensors. */
+pdm_ir_value *pdm_tr_table_f(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype,
+                             const double *values, size_t n);
+pdm_ir_value *pdm_tr_table_i(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype,
+                             const int64_t *values, size_t n);
+/* 0, 1, ..., length - 1; length is a tensor of shape [1] of that element type. */
+pdm_ir_value *pdm_tr_iota(pdm_tr_op *t, pdm_ir_value *length, pdm_dtype dtype);
+pdm_ir_value *pdm_tr_where(pdm_tr_op *t, pdm_ir_value *condition, pdm_ir_value *x, pdm_ir_value *y);
+pdm_ir_value *pdm_tr_clip(pdm_tr_op *t, pdm_ir_value *x, double low, double high);
+pdm_ir_value *pdm_tr_one_minus(pdm_tr_op *t, pdm_ir_value *x);
+pdm_ir_value *pdm_tr_full_like(pdm_tr_op *t, pdm_ir_value *x, double value, pdm_dtype dtype);
+/* Part [start, end) of an axis, bounds given as int64 tensors of shape [1]. */
+pdm_ir_value *pdm_tr_slice_by(pdm_tr_op *t, pdm_ir_value *x, int64_t axis, pdm_ir_value *start,
+                              pdm_ir_value *end);
+pdm_ir_value *pdm_tr_take_along(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *index, int64_t axis);
+pdm_ir_value *pdm_tr_matmul(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *y, bool transpose_x,
+                            bool transpose_y);
+/* What the legacy losses do to a logarithm before they use it. */
+pdm_ir_value *pdm_tr_finite_log(pdm_tr_op *t, pdm_ir_value *x);
+/* A legacy activation by name ("", "identity", "relu", ...); reports a name it does not know. */
+pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name, double alpha,
+                                double beta);
+
+#endif
