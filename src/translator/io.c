@@ -306,6 +306,8 @@ static void prepare_feeds(pdm_tr *tr)
         pdm_map_entry *e = op ? pdm_map_put(&tr->feeds, var) : NULL;
         if (e)
             e->value.ptr = pdm_ir_op_result(op, 0);
+        else
+            pdm_tr_nomem(tr);
     }
 }
 
