@@ -358,3 +358,12 @@ void pdm_tr_h_matrix_rank(pdm_tr_op *t)
     if (out && var && var->dtype == PDM_I32 && pdm_tr_dtype_of(out) != PDM_I32)
         pdm_tr_out(t, "Out", pdm_tr_cast(t, out, PDM_I32));
 }
+
+/* The legacy op reports one number even for a single matrix, pd_op.lu a scalar then. */
+void pdm_tr_h_lu(pdm_tr_op *t)
+{
+    pdm_tr_generic(t);
+    pdm_ir_value *infos = pdm_tr_bound(t, "Infos");
+    if (infos && pdm_tr_rank(pdm_tr_in(t, "X")) == 2)
+        pdm_tr_out(t, "Infos", pdm_tr_reshape(t, infos, (const int64_t[]){1}, 1));
+}
