@@ -57,7 +57,7 @@ static pdm_status legacy_columns(const pdm_lg_program *program, column_list *in,
     for (size_t i = 0; i < block->num_ops; i++) {
         const pdm_lg_op *op = &block->ops[i];
         const bool feed = !strcmp(op->type, "feed");
-        if (!feed && strcmp(op->type, "fetch") != 0)
+        if (!feed && strcmp(op->type, "fetch") != 0 && strcmp(op->type, "fetch_v2") != 0)
             continue;
         const char *name =
             only_arg(feed ? pdm_lg_find_output(op, "Out") : pdm_lg_find_input(op, "X"));

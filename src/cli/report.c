@@ -107,16 +107,19 @@ static void print_place(const pdm_diagnostic *d)
         fputs(": ", stderr);
 }
 
-static void print_text(const pdm_diagnostic *d)
+static void print_text(cli_report *report, const pdm_diagnostic *d)
 {
+    const char *hint = d->hint ? d->hint : "";
+
     fprintf(stderr, "pdmigrate: %s: ", severities[d->severity]);
     print_place(d);
     fputs(d->message, stderr);
     if (d->id)
         fprintf(stderr, " [%s]", d->id);
     fputc('\n', stderr);
-    if (d->hint)
-        fprintf(stderr, "  hint: %s\n", d->hint);
+    if (*hint && strcmp(hint, report->hint) != 0)
+        fprintf(stderr, "  hint: %s\n", hint);
+    snprintf(report->hint, sizeof report->hint, "%s", hint);
 }
 
 void cli_print_bytes(FILE *out, uint64_t bytes)
@@ -264,7 +267,7 @@ void cli_report_diagnostic(void *user, const pdm_diagnostic *diagnostic)
         report->num_errors++;
     else if (report->quiet)
         return;
-    print_text(diagnostic);
+    print_text(report, diagnostic);
     if (report->json)
         json_diagnostic(report, diagnostic);
 }

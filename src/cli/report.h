@@ -22,6 +22,7 @@ typedef struct cli_report {
     FILE *diagnostics; /* their JSON, in memory */
     char *text;
     size_t size;
+    char hint[256]; /* printed last; what follows with the same hint does not repeat it */
 } cli_report;
 
 /* false: out of memory. */

@@ -269,11 +269,6 @@ static void prepare_fetches(pdm_tr *tr)
     column *all = collect_columns(tr, true, &n);
     if (!all)
         return;
-    if (n == 0) {
-        pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, NULL};
-        pdm_diag(tr->sink, PDM_D_LG_NO_OUTPUT, &loc, "name the outputs with --fetch", "the program has no output: there is no fetch op");
-        return;
-    }
     pdm_map taken = {0};
     for (size_t i = 0; i < n; i++) {
         pdm_tr_fetch *f = pdm_arena_calloc(&tr->scratch, 1, sizeof *f);
