@@ -125,6 +125,30 @@ void pdm_tr_h_quantize_linear(pdm_tr_op *t)
             pdm_tr_out(t, outs[i], pdm_tr_result(op, i + 1));
 }
 
+/* A test run takes the scales from the variable that the op lists as an output (io.c sees to it). */
+void pdm_tr_h_fake_channel_wise_quantize(pdm_tr_op *t)
+{
+    const char *name = pdm_tr_out_name(t, "OutScale");
+    if (!pdm_tr_bool_or(t, "is_test", false) || !name || !pdm_tr_has_value(t->tr, name)) {
+        pdm_tr_generic(t);
+        return;
+    }
+    const int64_t bits = bit_length(t), qmax = ((int64_t)1 << (bits - 1)) - 1;
+    pdm_ir_value *x = pdm_tr_in(t, "X"), *scale = pdm_tr_value(t->tr, name);
+    if (!x || !scale)
+        return;
+    pdm_ir_value *zero = pdm_tr_fill(t, (int64_t[]){1}, 1, pdm_tr_dtype_of(scale), 0);
+    const pdm_ir_type types[4] = {x->type, NULL, NULL, NULL};
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        t, "pd_op.quantize_linear", PDM_TR_OPS(x, scale, zero, NULL, NULL),
+        PDM_TR_ATTRS({"quant_axis", pdm_tr_a_i32(t, pdm_tr_int(t, "quant_axis")), 0},
+                     {"bit_length", pdm_tr_a_i32(t, bits), 0}, {"qmin", pdm_tr_a_i32(t, -qmax - 1), 0},
+                     {"qmax", pdm_tr_a_i32(t, qmax), 0},
+                     {"round_type", pdm_tr_a_i32(t, pdm_tr_int(t, "round_type")), 0}),
+        types, 4);
+    pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
+}
+
 /* Scales of channels, shaped so that they meet the channel axis of x. */
 static pdm_ir_value *channel_scale(pdm_tr_op *t, pdm_ir_value *scale, int64_t axis, int rank)
 {
