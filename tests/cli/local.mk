@@ -4,7 +4,8 @@ cli_tests = \
 	tests/cli/bad.sh \
 	tests/cli/existing.sh \
 	tests/cli/output.sh \
+	tests/cli/params.sh \
 	tests/cli/show.sh \
 	tests/cli/usage.sh
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/cli.sh
+EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/make_model.py
