@@ -181,14 +181,10 @@ typedef struct result {
     uint64_t tried, survived, faults;
 } result;
 
-__attribute__((format(printf, 3, 0))) static void fault(result *out, uint64_t n, const char *format,
-                                                        long long number)
+static void fault(result *out, uint64_t n, const char *what, long long number)
 {
-    if (out->faults++ < 20) {
-        printf("# allocation %llu: ", (unsigned long long)n);
-        printf(format, number);
-        putchar('\n');
-    }
+    if (out->faults++ < 20)
+        printf("# allocation %llu: %s %lld\n", (unsigned long long)n, what, number);
 }
 
 /* Fail allocation n; false when n is past the last one. */
@@ -205,13 +201,13 @@ static bool try_one(const char *model_path, uint64_t n, bool and_after, long who
     heap.fail_at = 0;
 
     if (heap.live != live)
-        fault(out, n, "%lld blocks leak", (long long)(heap.live - live));
+        fault(out, n, "leaked blocks:", (long long)(heap.live - live));
     if (status != PDM_OK && (status != PDM_NOMEM || failed == 0))
-        fault(out, n, "status %lld", (long long)status);
+        fault(out, n, "status", (long long)status);
     if (status == PDM_OK && size_of(program_path) != whole_size)
-        fault(out, n, "success, but the program has %lld bytes", size_of(program_path));
+        fault(out, n, "success, but the size of the program is", size_of(program_path));
     if (status != PDM_OK && (exists(program_path) || exists(params_path)))
-        fault(out, n, "status %lld, but there are outputs", (long long)status);
+        fault(out, n, "there are outputs in spite of status", (long long)status);
     out->survived += failed > 0 && status == PDM_OK;
     out->tried += failed > 0;
     remove_outputs();
@@ -224,7 +220,7 @@ static result sweep(const char *model_path, bool and_after)
 
     /* Once before, for what libc keeps for itself. */
     if (convert(model_path) != PDM_OK) {
-        fault(&r, 0, "the conversion fails by itself", 0);
+        fault(&r, 0, "the conversion fails by itself, with", 0);
         return r;
     }
     const long whole_size = size_of(program_path);
