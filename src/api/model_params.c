@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/vec.h"
 
 /* A parameter that a program declares. */
 typedef struct declared {
@@ -126,26 +127,12 @@ static pdm_status declared_by_legacy(const pdm_lg_program *program, pdm_arena *a
 /* ---- what a PIR module declares -----------------------------------------------------------------
  */
 
-typedef struct found_params {
-    const pdm_ir_op **ops;
-    size_t count, capacity;
-} found_params;
+typedef struct named_op {
+    const char *name;
+    const pdm_ir_op *op;
+} named_op;
 
-static pdm_status count_param(void *user, pdm_ir_op *op)
-{
-    if (pdm_ir_op_is(op, "builtin.parameter"))
-        ((found_params *)user)->capacity++;
-    return PDM_OK;
-}
-
-static pdm_status take_param(void *user, pdm_ir_op *op)
-{
-    found_params *found = user;
-
-    if (pdm_ir_op_is(op, "builtin.parameter") && found->count < found->capacity)
-        found->ops[found->count++] = op;
-    return PDM_OK;
-}
+typedef PDM_VEC(named_op) named_ops;
 
 static const char *parameter_name(const pdm_ir_op *op)
 {
@@ -154,38 +141,55 @@ static const char *parameter_name(const pdm_ir_op *op)
     return attr && attr->kind == PDM_IR_ATTR_STR ? attr->u.s.text : "";
 }
 
-static int by_parameter_name(const void *a, const void *b)
+static pdm_status take_param(void *user, pdm_ir_op *op)
 {
-    return strcmp(parameter_name(*(const pdm_ir_op *const *)a),
-                  parameter_name(*(const pdm_ir_op *const *)b));
+    named_ops *found = user;
+
+    if (!pdm_ir_op_is(op, "builtin.parameter"))
+        return PDM_OK;
+    return PDM_VEC_PUSH(found, ((named_op){parameter_name(op), op})) ? PDM_OK : PDM_NOMEM;
+}
+
+static int by_op_name(const void *a, const void *b)
+{
+    return strcmp(((const named_op *)a)->name, ((const named_op *)b)->name);
+}
+
+/* Sorted, each name once, moved to the arena. */
+static pdm_status settle(named_ops *found, pdm_arena *arena, const pdm_ir_op ***out_ops,
+                         const char ***out_names, size_t *out_count)
+{
+    const pdm_ir_op **ops = pdm_arena_calloc(arena, found->n + 1, sizeof *ops);
+    const char **names = pdm_arena_calloc(arena, found->n + 1, sizeof *names);
+    size_t n = 0;
+
+    if (!ops || !names)
+        return PDM_NOMEM;
+    if (found->n > 0)
+        qsort(found->v, found->n, sizeof *found->v, by_op_name);
+    for (size_t i = 0; i < found->n; i++) {
+        if (n > 0 && !strcmp(names[n - 1], found->v[i].name))
+            continue;
+        ops[n] = found->v[i].op;
+        names[n++] = found->v[i].name;
+    }
+    *out_ops = ops;
+    *out_names = names;
+    *out_count = n;
+    return PDM_OK;
 }
 
 pdm_status pdm_api_module_params(const pdm_ir_module *module, pdm_arena *arena,
                                  const pdm_ir_op ***out_ops, const char ***out_names,
                                  size_t *out_count)
 {
-    found_params found = {0};
-    const char **names;
-    size_t n = 0;
+    named_ops found = {0};
+    pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, take_param, &found);
 
-    PDM_TRY(pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, count_param, &found));
-    found.ops = pdm_arena_calloc(arena, found.capacity ? found.capacity : 1, sizeof *found.ops);
-    names = pdm_arena_calloc(arena, found.capacity ? found.capacity : 1, sizeof *names);
-    if (!found.ops || !names)
-        return PDM_NOMEM;
-    PDM_TRY(pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, take_param, &found));
-    qsort(found.ops, found.count, sizeof *found.ops, by_parameter_name);
-    for (size_t i = 0; i < found.count; i++) {
-        const char *name = parameter_name(found.ops[i]);
-        if (n > 0 && !strcmp(names[n - 1], name))
-            continue;
-        found.ops[n] = found.ops[i];
-        names[n++] = name;
-    }
-    *out_ops = found.ops;
-    *out_names = names;
-    *out_count = n;
-    return PDM_OK;
+    if (status == PDM_OK)
+        status = settle(&found, arena, out_ops, out_names, out_count);
+    PDM_VEC_FREE(&found);
+    return status;
 }
 
 static pdm_status declared_by_pir(const pdm_ir_module *module, pdm_arena *arena,

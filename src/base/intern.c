@@ -1,6 +1,7 @@
 #include "base/intern.h"
 
 #include <stdbool.h>
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,17 +32,15 @@ uint64_t pdm_hash_bytes(const void *data, size_t size, uint64_t seed)
     const unsigned char *p = data;
     uint64_t h = seed ^ (uint64_t)size * 0x9e3779b97f4a7c15u;
 
-    /* Words are put together from bytes: the same value on big-endian machines. */
+    /* Little-endian words: the same value on every machine. */
     for (; size >= 8; size -= 8, p += 8) {
-        uint64_t w = 0;
-        for (int i = 0; i < 8; i++)
-            w |= (uint64_t)p[i] << 8 * i;
-        h = rotate(h ^ w * 0xbf58476d1ce4e5b9u, 27) * 0x94d049bb133111ebu;
+        uint64_t w;
+        memcpy(&w, p, 8);
+        h = rotate(h ^ le64toh(w) * 0xbf58476d1ce4e5b9u, 27) * 0x94d049bb133111ebu;
     }
     uint64_t tail = 0;
-    for (size_t i = 0; i < size; i++)
-        tail |= (uint64_t)p[i] << 8 * i;
-    h = rotate(h ^ tail * 0xbf58476d1ce4e5b9u, 27) * 0x94d049bb133111ebu;
+    memcpy(&tail, p, size);
+    h = rotate(h ^ le64toh(tail) * 0xbf58476d1ce4e5b9u, 27) * 0x94d049bb133111ebu;
     return finish(h);
 }
 

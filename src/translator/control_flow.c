@@ -18,6 +18,8 @@ typedef PDM_VEC(carried) carried_list;
 
 void pdm_tr_flow_prepare(pdm_tr *tr)
 {
+    if (!tr->has_sub_blocks)
+        return;
     tr->flow = pdm_tr_flow_analyse(tr);
     if (!tr->flow)
         pdm_tr_nomem(tr);

@@ -176,6 +176,14 @@ pdm_ir_attr pdm_tr_a_int_array(pdm_tr_op *t, const int64_t *v, size_t n) { retur
 pdm_ir_attr pdm_tr_a_i64s(pdm_tr_op *t, const int64_t *v, size_t n) { return sticky(t, pdm_ir_attr_i64s(t->tr->context, v, n)); }
 pdm_ir_attr pdm_tr_a_f64s(pdm_tr_op *t, const double *v, size_t n) { return sticky(t, pdm_ir_attr_f64s(t->tr->context, v, n)); }
 
+pdm_ir_attr pdm_tr_a_flag(pdm_tr_op *t, bool v)
+{
+    pdm_ir_attr *kept = &t->tr->flags[v];
+    if (!*kept)
+        *kept = pdm_ir_attr_bools(t->tr->context, &v, 1);
+    return sticky(t, *kept);
+}
+
 pdm_ir_attr pdm_tr_a_i32s(pdm_tr_op *t, const int64_t *v, size_t n)
 {
     int32_t *narrow = pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *narrow);
@@ -198,6 +206,7 @@ pdm_ir_attr pdm_tr_a_f32s(pdm_tr_op *t, const double *v, size_t n)
 
 /* ---- constants ---------------------------------------------------------------------------------------------- */
 
+/* place 1 (CPU): a constant that becomes an operand, which takes no part in gradients. */
 static pdm_ir_value *full(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype, pdm_ir_attr value, int place)
 {
     pdm_ir_type type = pdm_ir_type_tensor(t->tr->context, dtype, dims, rank);
@@ -205,20 +214,10 @@ static pdm_ir_value *full(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dt
         pdm_tr_nomem(t->tr);
         return NULL;
     }
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.full", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"shape", pdm_tr_a_int_array(t, dims, rank), 0}, {"value", value, 0},
-                                                   {"dtype", pdm_tr_a_dtype(t, dtype), 0}, {"place", pdm_tr_a_place(t, place), 0}),
-                                      &type, 1);
+    pdm_ir_named_attr attrs[] = {{"shape", pdm_tr_a_int_array(t, dims, rank), 0}, {"value", value, 0}, {"dtype", pdm_tr_a_dtype(t, dtype), 0},
+                                 {"place", pdm_tr_a_place(t, place), 0}, {"stop_gradient", pdm_tr_a_flag(t, true), 0}};
+    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.full", PDM_TR_NO_OPS, attrs, place == 1 ? 5 : 4, &type, 1);
     return pdm_tr_result(op, 0);
-}
-
-static void mark_constant(pdm_tr_op *t, pdm_ir_value *value)
-{
-    const bool yes = true;
-    pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
-    pdm_ir_attr stop = op ? pdm_ir_attr_bools(t->tr->context, &yes, 1) : NULL;
-    if (op && (!stop || !pdm_ir_op_set_attr(t->tr->context, op, "stop_gradient", stop)))
-        pdm_tr_nomem(t->tr);
 }
 
 static pdm_ir_attr integer_value(pdm_tr_op *t, int64_t value)
@@ -233,18 +232,14 @@ pdm_ir_value *pdm_tr_const_i(pdm_tr_op *t, pdm_dtype dtype, int64_t value)
 {
     if (dead(t))
         return NULL;
-    pdm_ir_value *v = full(t, (int64_t[]){1}, 1, dtype, integer_value(t, value), 1);
-    mark_constant(t, v);
-    return v;
+    return full(t, (int64_t[]){1}, 1, dtype, integer_value(t, value), 1);
 }
 
 pdm_ir_value *pdm_tr_const_f(pdm_tr_op *t, pdm_dtype dtype, double value)
 {
     if (dead(t))
         return NULL;
-    pdm_ir_value *v = full(t, (int64_t[]){1}, 1, dtype, pdm_tr_a_f64(t, value), 1);
-    mark_constant(t, v);
-    return v;
+    return full(t, (int64_t[]){1}, 1, dtype, pdm_tr_a_f64(t, value), 1);
 }
 
 pdm_ir_value *pdm_tr_const_ints(pdm_tr_op *t, const int64_t *values, size_t count)
@@ -259,9 +254,8 @@ pdm_ir_value *pdm_tr_const_ints(pdm_tr_op *t, const int64_t *values, size_t coun
     }
     pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.full_int_array", PDM_TR_NO_OPS,
                                       PDM_TR_ATTRS({"value", pdm_tr_a_i64s(t, values, count), 0}, {"dtype", pdm_tr_a_dtype(t, PDM_I64), 0},
-                                                   {"place", pdm_tr_a_place(t, 1), 0}),
+                                                   {"place", pdm_tr_a_place(t, 1), 0}, {"stop_gradient", pdm_tr_a_flag(t, true), 0}),
                                       &type, 1);
-    mark_constant(t, pdm_tr_result(op, 0));
     return pdm_tr_result(op, 0);
 }
 

@@ -44,7 +44,8 @@ static void move_to_front(pdm_tr *tr, pdm_ir_op *op)
 
 static void set_flags(pdm_tr *tr, pdm_ir_op *op, const char *name, const bool *values, size_t n)
 {
-    pdm_ir_attr attr = pdm_ir_attr_bools(tr->context, values, n);
+    pdm_tr_op t = nowhere(tr);
+    pdm_ir_attr attr = n == 1 ? pdm_tr_a_flag(&t, values[0]) : pdm_ir_attr_bools(tr->context, values, n);
     if (!attr || !pdm_ir_op_set_attr(tr->context, op, name, attr))
         pdm_tr_nomem(tr);
 }
@@ -80,13 +81,14 @@ static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
         }
         return;
     }
+    pdm_ir_attr yes = pdm_tr_a_flag(&t, true), no = pdm_tr_a_flag(&t, false);
     pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.parameter", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), &type, 1);
+                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}, {"is_distributed", no, 0}, {"is_parameter", yes, 0},
+                                                   {"need_clip", no, 0}, {"persistable", yes, 0}, {"stop_gradient", var->stop_gradient ? yes : no, 0},
+                                                   {"trainable", yes, 0}),
+                                      &type, 1);
     if (!op)
         return;
-    set_flags(tr, op, "persistable", (bool[]){true}, 1);
-    set_flags(tr, op, "stop_gradient", &var->stop_gradient, 1);
-    set_flags(tr, op, "trainable", (bool[]){true}, 1);
     move_to_front(tr, op);
     pdm_tr_bind(tr, var->name, pdm_ir_op_result(op, 0));
 }
@@ -98,17 +100,28 @@ typedef struct scan {
 
 static void scan_block(scan *s, int32_t lg_block);
 
+static void scan_slot(scan *s, int32_t lg_block, const pdm_lg_slot *slot)
+{
+    for (size_t k = 0; k < slot->num_args; k++) {
+        const char *name = slot->args[k];
+        int32_t where;
+        const pdm_lg_var *var = pdm_lg_lookup_var(s->tr->program, lg_block, name, &where);
+        if (where == 0 && is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name))
+            emit_parameter(s->tr, var);
+    }
+}
+
 static void scan_reads(scan *s, int32_t lg_block, const pdm_lg_op *op)
 {
-    for (size_t i = 0; i < op->num_inputs; i++) {
-        for (size_t k = 0; k < op->inputs[i].num_args; k++) {
-            const char *name = op->inputs[i].args[k];
-            int32_t where;
-            const pdm_lg_var *var = pdm_lg_lookup_var(s->tr->program, lg_block, name, &where);
-            if (where == 0 && is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name))
-                emit_parameter(s->tr, var);
-        }
-    }
+    for (size_t i = 0; i < op->num_inputs; i++)
+        scan_slot(s, lg_block, &op->inputs[i]);
+    if (strcmp(op->type, "fake_channel_wise_quantize_abs_max") != 0)
+        return;
+    /* In a test run this op reads the scales that it lists as an output. */
+    const pdm_lg_attr *test = pdm_lg_find_attr(op, "is_test");
+    const pdm_lg_slot *scales = pdm_lg_find_output(op, "OutScale");
+    if (scales && test && test->type == PDM_LG_BOOLEAN && test->u.b)
+        scan_slot(s, lg_block, scales);
 }
 
 static void scan_block(scan *s, int32_t lg_block)

@@ -48,6 +48,7 @@ typedef struct pdm_tr {
     pdm_ir_op *front;    /* last op of the leading parameters and inputs; NULL: none yet */
     uint32_t loop_depth;
     pdm_map outputs;     /* value → legacy variable, main block: for stop_gradient and persistable */
+    pdm_ir_attr flags[2]; /* kept by pdm_tr_a_flag */
     pdm_map feeds;       /* pdm_lg_var → value of its pd_op.data */
     pdm_map fetches;     /* fetch op → pdm_tr_fetch */
     pdm_map resolved;    /* interned op type → how it is translated (translate.c) */
@@ -146,6 +147,7 @@ void pdm_tr_retype(pdm_ir_value *value, pdm_ir_type type);
 
 /* Attribute constructors that make failure sticky. */
 pdm_ir_attr pdm_tr_a_bool(pdm_tr_op *t, bool v);
+pdm_ir_attr pdm_tr_a_flag(pdm_tr_op *t, bool v); /* array of one bool, as stop_gradient has */
 pdm_ir_attr pdm_tr_a_i32(pdm_tr_op *t, int64_t v);
 pdm_ir_attr pdm_tr_a_i64(pdm_tr_op *t, int64_t v);
 pdm_ir_attr pdm_tr_a_f32(pdm_tr_op *t, double v);
