@@ -39,7 +39,9 @@ static void hard_labels(pdm_tr_op *t, pdm_ir_value *x)
     picked p = pick(t, x);
     pdm_ir_value *zero = pdm_tr_full_like(t, p.x, 0, pdm_tr_dtype_of(p.x));
     pdm_ir_value *loss = pdm_tr_scale(t, pdm_tr_finite_log(t, p.x), -1, 0);
-    pdm_tr_out(t, "Y", pdm_tr_where(t, p.ignored, zero, loss));
+    int64_t last = pdm_tr_rank(x) - 1;
+    loss = pdm_tr_where(t, p.ignored, zero, loss);
+    pdm_tr_out(t, "Y", p.column ? loss : pdm_tr_squeeze(t, loss, &last, 1));
     if (pdm_tr_has_out(t, "MatchX"))
         pdm_tr_out(t, "MatchX", pdm_tr_where(t, p.ignored, zero, p.x));
 }
@@ -67,7 +69,10 @@ void pdm_tr_h_bpr_loss(pdm_tr_op *t)
     pdm_ir_value *classes = pdm_tr_dim_value(t, x, rank - 1);
     pdm_ir_value *own = pdm_tr_take_along(t, x, label, rank - 1);
     pdm_ir_value *terms = pdm_tr_unary(t, "pd_op.exp", pdm_tr_binary(t, "pd_op.subtract", x, own));
-    terms = pdm_tr_finite_log(t, pdm_tr_scale(t, terms, 1, 1));
+    terms = pdm_tr_scale(t, terms, 1, 1);
+    terms = pdm_tr_where(t, pdm_tr_unary(t, "pd_op.isinf", terms),
+                         pdm_tr_full_like(t, terms, 1e20, pdm_tr_dtype_of(x)), terms);
+    terms = pdm_tr_unary(t, "pd_op.log", terms);
     pdm_ir_value *other =
         pdm_tr_binary(t, "pd_op.not_equal", pdm_tr_iota(t, classes, PDM_I64), label);
     terms = pdm_tr_where(t, other, terms, pdm_tr_full_like(t, terms, 0, pdm_tr_dtype_of(x)));
@@ -160,10 +165,10 @@ static pdm_ir_value *clear_slots(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *y,
     const pdm_tr_dim slots[3] = {PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(columns / width), PDM_TR_DIM(width)};
     const pdm_tr_dim flat[2] = {PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(columns)};
     pdm_ir_value *show = pdm_tr_slice(t, pdm_tr_reshape_dims(t, x, slots, 3), 2, 0, 1);
-    pdm_ir_value *any = less(t, pdm_tr_unary(t, "pd_op.abs", show), 1e-7);
-    any = pdm_tr_unary(t, "pd_op.logical_not", any);
+    pdm_ir_value *none = less(t, pdm_tr_unary(t, "pd_op.abs", show), 1e-7);
+    none = pdm_tr_expand_dims(t, none, slots, 3);
     y = pdm_tr_reshape_dims(t, y, slots, 3);
-    y = pdm_tr_where(t, any, y, pdm_tr_like_const(t, y, 0));
+    y = pdm_tr_where(t, none, pdm_tr_full_like(t, y, 0, pdm_tr_dtype_of(y)), y);
     return pdm_tr_reshape_dims(t, y, flat, 2);
 }
 

@@ -1,0 +1,428 @@
+#!/usr/bin/env python
+"""Make the cases of fixtures/cases-own with paddlepaddle 2.6.2 (numpy < 2), CPU.
+
+usage: make_own_cases.py OUTDIR [NAME...]        NAME: the beginning of a case name
+
+Each case is one legacy op (or a few) in a program of its own: OUTDIR/NAME/model.pdmodel and io.npz with the
+inputs and the outputs that the 2.6.2 executor computes. A case is a function in the table below: it
+gets a builder, declares inputs, appends ops, and names outputs. Random numbers are seeded by the case name.
+"""
+import os
+import sys
+import zlib
+
+os.environ.setdefault("GLOG_minloglevel", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ.setdefault("FLAGS_use_mkldnn", "0")
+
+import numpy as np
+import paddle
+
+CASES = {}
+
+
+class Builder:
+    def __init__(self, name):
+        self.rng = np.random.RandomState(zlib.crc32(name.encode()) & 0x7FFFFFFF)
+        self.block = paddle.static.default_main_program().global_block()
+        self.feeds, self.lods, self.fetch, self.count = {}, {}, [], 0
+
+    def x(self, name, value, shape=None, lod=None):
+        """An input; shape: as declared (-1: any), lod: lists of offsets."""
+        value = np.asarray(value)
+        v = self.block.create_var(name=name, shape=list(value.shape if shape is None else shape), dtype=str(value.dtype),
+                                  lod_level=len(lod or []), is_data=True, need_check_feed=True, stop_gradient=True)
+        self.feeds[name] = value
+        self.lods[name] = lod
+        return v
+
+    def randn(self, *shape, dtype="float32"):
+        return self.rng.randn(*shape).astype(dtype)
+
+    def rand(self, *shape, dtype="float32"):
+        return self.rng.rand(*shape).astype(dtype)
+
+    def var(self, dtype="float32", name=None, kind=None):
+        self.count += 1
+        kw = {"type": kind} if kind else {"dtype": dtype}
+        return self.block.create_var(name=name or "t%d" % self.count, **kw)
+
+    def op(self, type, inputs, outputs, attrs=None, fetch=True):
+        """outputs: slot -> dtype, or a Variable that exists; gives the variables in order."""
+        made = {s: [self.var(d) if isinstance(d, str) else d] for s, d in outputs.items()}
+        self.block.append_op(type=type, inputs=inputs, outputs=made, attrs=attrs or {})
+        vs = [made[s][0] for s in outputs]
+        if fetch:
+            self.fetch += [v for v, s in zip(vs, outputs) if fetch is True or s in fetch]
+        return vs
+
+
+def write_known(name, out, ops, inputs, outputs, declared=None):
+    """A program that 2.6.2 cannot run (the op lost its kernel, or is gone): outputs are given, from the op's documented meaning.
+
+    ops: [(type, {slot: [names]}, {slot: [names]}, {attr: value})]; a str, bool, int, float or list of ints as value."""
+    from paddle.base.proto import framework_pb2 as pb
+
+    prog = pb.ProgramDesc()
+    prog.version.version = 1008000
+    block = prog.blocks.add(idx=0, parent_idx=-1)
+
+    def var(name, kind, value=None, shape=None):
+        v = block.vars.add(name=name, persistable=kind != 7)
+        v.type.type = kind
+        if kind == 7:
+            v.type.lod_tensor.tensor.data_type = paddle.base.framework.convert_np_dtype_to_dtype_(value.dtype)
+            v.type.lod_tensor.tensor.dims.extend(shape or value.shape)
+            v.need_check_feed = name in inputs
+
+    def op(type, ins, outs, attrs):
+        o = block.ops.add(type=type)
+        for field, slots in ((o.inputs, ins), (o.outputs, outs)):
+            for slot, names in slots.items():
+                field.add(parameter=slot).arguments.extend(names)
+        for key, v in attrs.items():
+            a = o.attrs.add(name=key, type=pb.AttrType.Value("STRING"))
+            for kind, field, test in (("BOOLEAN", "b", bool), ("INT", "i", int), ("FLOAT", "f", float), ("STRING", "s", str)):
+                if isinstance(v, test):
+                    a.type = pb.AttrType.Value(kind)
+                    setattr(a, field, v)
+                    break
+            else:
+                a.type = pb.AttrType.Value("INTS")
+                a.ints.extend(v)
+
+    var("feed", 9)
+    var("fetch", 10)
+    for n, v in list(inputs.items()) + list(outputs.items()):
+        var(n, 7, v, (declared or {}).get(n))
+    for i, n in enumerate(inputs):
+        op("feed", {"X": ["feed"]}, {"Out": [n]}, {"col": i})
+    for o in ops:
+        op(*o)
+    for i, n in enumerate(outputs):
+        op("fetch", {"X": [n]}, {"Out": ["fetch"]}, {"col": i})
+    os.makedirs(os.path.join(out, name), exist_ok=True)
+    with open(os.path.join(out, name, "model.pdmodel"), "wb") as f:
+        f.write(prog.SerializeToString())
+    np.savez_compressed(os.path.join(out, name, "io.npz"), **{"in:" + n: v for n, v in inputs.items()},
+                        **{"out:%d:%s" % (i, n): v for i, (n, v) in enumerate(outputs.items())})
+
+
+KNOWN = {}
+
+
+def known(name, type, inputs, outputs, attrs=None, declared=None):
+    """One op with slots as names of inputs and outputs: {slot: value or [values]}."""
+    ins = {k + (str(i) if isinstance(v, list) else ""): x for k, v in inputs.items() for i, x in enumerate(v if isinstance(v, list) else [v])}
+    slots = {k: [k + str(i) for i in range(len(v))] if isinstance(v, list) else [k] for k, v in inputs.items()}
+    KNOWN[name] = ([(type, slots, {k: [k] for k in outputs}, attrs or {})], ins, outputs, declared)
+
+
+def case(fn):
+    CASES[fn.__name__] = fn
+    return fn
+
+
+def each(**variants):
+    """A case for each variant: case NAME__KEY calls the function with the value."""
+    def deco(fn):
+        for key, value in variants.items():
+            CASES["%s__%s" % (fn.__name__, key)] = lambda b, value=value: fn(b, *(value if isinstance(value, tuple) else (value,)))
+        return fn
+    return deco
+
+
+def write(name, fn, out):
+    paddle.enable_static()
+    with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        b = Builder(name)
+        fn(b)
+        prog = paddle.static.default_main_program()
+        exe = paddle.static.Executor(paddle.CPUPlace())
+        feed = {}
+        for n, value in b.feeds.items():
+            feed[n] = value
+            if b.lods[n]:
+                feed[n] = paddle.base.core.LoDTensor()
+                feed[n].set(value, paddle.CPUPlace())
+                feed[n].set_lod(b.lods[n])
+        with paddle.static.scope_guard(paddle.static.Scope()):
+            got = exe.run(prog, feed=feed, fetch_list=b.fetch, return_numpy=False, use_program_cache=False)
+        arrays = {}
+        for n, value in b.feeds.items():
+            arrays["in:" + n] = value
+            for i, level in enumerate(b.lods[n] or []):
+                arrays["lod:in:%s:%d" % (n, i)] = np.asarray(level, "int64")
+        for i, (v, t) in enumerate(zip(b.fetch, got)):
+            arrays["out:%d:%s" % (i, v.name)] = np.array(t)
+            for k, level in enumerate(t.lod()):
+                arrays["lod:out:%s:%d" % (v.name, k)] = np.asarray(level, "int64")
+        feeds = [b.block.var(n) for n in b.feeds]
+        prog = paddle.static.normalize_program(prog, feeds, b.fetch)
+        folder = os.path.join(out, name)
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "model.pdmodel"), "wb") as f:
+            f.write(prog.desc.serialize_to_string())
+        np.savez_compressed(os.path.join(folder, "io.npz"), **arrays)
+
+
+# ---- shape ops -----------------------------------------------------------------------------------------------
+
+INTERP = {1: "linear", 2: "bilinear", 3: "trilinear"}
+
+
+def interp(b, type, shape, declared=None, inputs=None, **attrs):
+    method = type[: -len("_interp")]
+    x = b.x("x", b.randn(*shape), declared)
+    a = dict(data_layout="NCHW", out_d=-1, out_h=-1, out_w=-1, scale=0.0, interp_method=method, align_corners=False, align_mode=0)
+    a.update(attrs)
+    ins = {"X": [x]}
+    for slot, arrays in (inputs or {}).items():
+        ins[slot] = [b.x("%s%d" % (slot.lower(), i), v) for i, v in enumerate(arrays)]
+    b.op(type, ins, {"Out": "float32"}, a)
+
+
+I32 = np.int32
+@each(bilinear_scale15=("bilinear_interp", (1, 2, 5, 7), None, None, dict(scale=1.5, align_mode=1)),
+      bilinear_scale15_dynamic=("bilinear_interp", (1, 2, 5, 7), (-1, 2, -1, -1), None, dict(scale=1.5)),
+      bilinear_scale2_dynamic=("bilinear_interp", (1, 2, 5, 7), (-1, 2, -1, -1), None, dict(scale=2.0)),
+      bilinear_align=("bilinear_interp", (2, 2, 5, 7), None, None, dict(out_h=9, out_w=4, align_corners=True, align_mode=1)),
+      bilinear_nhwc=("bilinear_interp", (2, 5, 7, 3), None, None, dict(out_h=9, out_w=4, data_layout="NHWC")),
+      bilinear_scale_tensor=("bilinear_interp", (1, 2, 5, 7), (1, 2, -1, -1), {"Scale": [np.float32([1.5])]}, {}),
+      bilinear_size_list=("bilinear_interp", (1, 2, 5, 7), None, {"SizeTensor": [I32([6]), I32([9])]}, {}),
+      bilinear_size_tensor=("bilinear_interp", (1, 2, 5, 7), None, {"OutSize": [I32([6, 9])]}, dict(scale=3.0)),
+      nearest_scale15=("nearest_interp", (1, 2, 5, 7), None, None, dict(scale=1.5)),
+      nearest_align=("nearest_interp", (1, 2, 5, 7), None, None, dict(out_h=8, out_w=11, align_corners=True)),
+      nearest_one=("nearest_interp", (1, 2, 5, 7), None, None, dict(out_h=1, out_w=1, align_corners=True)),
+      nearest_nhwc=("nearest_interp", (1, 5, 7, 2), None, None, dict(scale=2.0, data_layout="NHWC")),
+      bicubic_align=("bicubic_interp", (1, 2, 5, 7), None, None, dict(out_h=8, out_w=11, align_corners=True)),
+      bicubic_scale15=("bicubic_interp", (1, 2, 5, 7), None, None, dict(scale=1.5)),
+      linear_scale15=("linear_interp", (1, 2, 7), None, None, dict(scale=1.5, align_mode=1)),
+      linear_size_tensor=("linear_interp", (1, 2, 7), None, {"OutSize": [I32([9])]}, {}),
+      trilinear_scale15=("trilinear_interp", (1, 1, 3, 5, 4), None, None, dict(scale=1.5, align_mode=1)),
+      trilinear_align=("trilinear_interp", (1, 1, 3, 5, 4), None, None, dict(out_d=5, out_h=7, out_w=3, align_corners=True)))
+def interp_v1(b, type, shape, declared, inputs, attrs):
+    interp(b, type, shape, declared, inputs, **attrs)
+
+
+@each(axis0=(0, (2, 3, 4), None), axis3=(3, (2, 3, 4), None), axis1_dynamic=(1, (2, 3, 4), (-1, -1, 4)), axis2_dynamic=(2, (2, 3, 4, 5), (-1, 3, -1, -1)),
+      axis0_dynamic=(0, (2, 3, 4), (-1, -1, 4)))
+def flatten2(b, axis, shape, declared):
+    b.op("flatten2", {"X": [b.x("x", b.randn(*shape), declared)]}, {"Out": "float32", "XShape": "float32"}, {"axis": axis}, fetch=["Out"])
+
+
+@each(tensor=({"ExpandTimes": [I32([2, 1, 3])]},), list=({"expand_times_tensor": [I32([2]), I32([1]), I32([3])]},))
+def expand(b, inputs):
+    ins = {"X": [b.x("x", b.randn(2, 3, 2), (-1, 3, -1))]}
+    for slot, arrays in inputs.items():
+        ins[slot] = [b.x("e%d" % i, v) for i, v in enumerate(arrays)]
+    b.op("expand", ins, {"Out": "float32"}, {"expand_times": [-1, 1, -1]})
+
+
+@case
+def expand__i64(b):
+    b.op("expand", {"X": [b.x("x", b.rng.randint(0, 9, (2, 3)).astype("int64"))]}, {"Out": "int64"}, {"expand_times": [2, 2]})
+
+
+@case
+def expand__bool(b):
+    b.op("expand", {"X": [b.x("x", b.rng.randint(0, 2, (2, 3)).astype("bool"))]}, {"Out": "bool"}, {"expand_times": [2, 2]})
+
+
+@case
+def crop__by_y(b):
+    b.op("crop", {"X": [b.x("x", b.randn(4, 5, 3))], "Y": [b.x("y", b.randn(2, 3, 1), (-1, 3, 1))]}, {"Out": "float32"}, {"offsets": [1, 2, 0], "shape": []})
+
+
+@case
+def crop__offset_tensor(b):
+    b.op("crop", {"X": [b.x("x", b.randn(4, 5))], "Offsets": [b.x("o", I32([1, 2]))]}, {"Out": "float32"}, {"offsets": [], "shape": [3, 2]})
+
+
+@case
+def crop__batch(b):
+    b.op("crop", {"X": [b.x("x", b.randn(4, 5), (-1, 5))]}, {"Out": "float32"}, {"offsets": [0, 2], "shape": [-1, 2]})
+
+
+@case
+def top_k__k_tensor(b):
+    b.op("top_k", {"X": [b.x("x", b.randn(3, 2, 6), (-1, 2, 6))], "K": [b.x("k", I32([3]))]}, {"Out": "float32", "Indices": "int64"}, {"k": 1})
+
+
+@each(f64=("float64",), i64=("int64",))
+def fill_zeros_like(b, dtype):
+    b.op("fill_zeros_like", {"X": [b.x("x", b.randn(2, 3).astype(dtype))]}, {"Out": dtype})
+
+
+@case
+def fill_zeros_like2__i32(b):
+    b.op("fill_zeros_like2", {"X": [b.x("x", b.randn(2, 3).astype("int32"))]}, {"Out": "int32"}, {"dtype": 2})
+
+
+@each(nan=("isnan",), inf=("isinf",))
+def overflow(b, type):
+    b.op(type, {"X": [b.x("x", b.randn(2, 3, 4))]}, {"Out": "bool"})
+
+
+@each(i32=(2,), i64=(3,))
+def unique_with_counts(b, dtype):
+    name = {2: "int32", 3: "int64"}[dtype]
+    b.op("unique_with_counts", {"X": [b.x("x", b.rng.randint(0, 5, 17).astype("float32"), (-1,))]}, {"Out": "float32", "Index": name, "Count": name}, {"dtype": dtype})
+
+
+# ---- losses --------------------------------------------------------------------------------------------------
+
+def probs(b, *shape):
+    p = b.rand(*shape) + 0.05
+    return (p / p.sum(-1, keepdims=True)).astype("float32")
+
+
+@case
+def cross_entropy__ignored(b):
+    x = probs(b, 2, 4, 5)
+    x[0, 0, 3] = 0.0
+    label = np.array([[[3], [1], [-100], [4]], [[0], [2], [2], [-100]]], "int64")
+    b.op("cross_entropy", {"X": [b.x("x", x, (-1, 4, 5))], "Label": [b.x("l", label, (-1, 4, 1))]}, {"Y": "float32"}, dict(soft_label=False, ignore_index=-100))
+
+
+@case
+def cross_entropy__no_column(b):
+    b.op("cross_entropy", {"X": [b.x("x", probs(b, 3, 5))], "Label": [b.x("l", np.int64([1, 4, 0]))]}, {"Y": "float32"}, dict(soft_label=False, ignore_index=4))
+
+
+@case
+def cross_entropy__soft_3d(b):
+    x = probs(b, 2, 3, 5)
+    x[0, 0, 3] = 0.0
+    b.op("cross_entropy", {"X": [b.x("x", x)], "Label": [b.x("l", probs(b, 2, 3, 5))]}, {"Y": "float32"}, dict(soft_label=True))
+
+
+@case
+def cross_entropy__f64(b):
+    b.op("cross_entropy", {"X": [b.x("x", probs(b, 3, 5).astype("float64"))], "Label": [b.x("l", np.int64([[1], [4], [0]]))]}, {"Y": "float64"}, dict(soft_label=False))
+
+
+@case
+def cross_entropy2__ignored(b):
+    b.op("cross_entropy2", {"X": [b.x("x", probs(b, 3, 5))], "Label": [b.x("l", np.int64([[1], [4], [0]]))]}, {"Y": "float32", "MatchX": "float32", "XShape": "float32"},
+         dict(ignore_index=4), fetch=["Y", "MatchX"])
+
+
+@case
+def bpr_loss__large(b):
+    x = b.randn(4, 6) * 60
+    b.op("bpr_loss", {"X": [b.x("x", x, (-1, 6))], "Label": [b.x("l", np.int64([[1], [4], [0], [5]]))]}, {"Y": "float32"})
+
+
+@case
+def bpr_loss__3d(b):
+    b.op("bpr_loss", {"X": [b.x("x", b.randn(2, 2, 6), (-1, 2, -1))], "Label": [b.x("l", np.int64([[[1], [4]], [[0], [5]]]), (-1, 2, 1))]}, {"Y": "float32"})
+
+
+@case
+def modified_huber_loss__all(b):
+    b.op("modified_huber_loss", {"X": [b.x("x", np.float32([[-3], [-0.5], [0.2], [2.5], [-1], [1]]))], "Y": [b.x("y", np.float32([[1], [1], [0], [0], [1], [1]]))]},
+         {"IntermediateVal": "float32", "Out": "float32"})
+
+
+@case
+def teacher_student_sigmoid_loss__all(b):
+    x = np.float32([[0.5], [-2.0], [20.0], [-18.0], [1.0], [0.3], [2.0], [-1.0]])
+    label = np.float32([[-2], [-1], [-2], [-1], [0.3], [0.0], [1.0], [1.7]])
+    b.op("teacher_student_sigmoid_loss", {"X": [b.x("x", x)], "Label": [b.x("l", label)]}, {"Y": "float32"}, dict(soft_max_up_bound=15.0, soft_max_lower_bound=-15.0))
+
+
+@case
+def rank_loss__large(b):
+    b.op("rank_loss", {"Label": [b.x("l", np.float32([[0], [1], [0.5]]))], "Left": [b.x("a", np.float32([[9], [-80], [50]]))], "Right": [b.x("r", np.float32([[-9], [9], [-9]]))]},
+         {"Out": "float32"})
+
+
+@case
+def fsp__dynamic(b):
+    b.op("fsp", {"X": [b.x("x", b.randn(2, 3, 4, 5), (-1, 3, -1, -1))], "Y": [b.x("y", b.randn(2, 2, 4, 5), (-1, 2, -1, -1))]}, {"Out": "float32"})
+
+
+def data_norm_inputs(b, c):
+    return {"BatchSize": [b.x("n", np.full(c, 100, "float32"))], "BatchSum": [b.x("s", b.randn(c) * 20)], "BatchSquareSum": [b.x("q", 50 + b.rand(c) * 100)]}
+
+
+@each(slots=(2, False), slots_shift=(2, True), shift=(-1, True))
+def data_norm(b, slot, shift):
+    x = b.randn(4, 6)
+    x[1, 0] = x[2, 2] = x[2, 4] = 0
+    ins = {"X": [b.x("x", x, (-1, 6))], **data_norm_inputs(b, 6)}
+    if shift:
+        ins["scale_w"], ins["bias"] = [b.x("w", b.rand(6))], [b.x("bias", b.randn(6))]
+    b.op("data_norm", ins, {"Y": "float32", "Means": "float32", "Scales": "float32"},
+         dict(epsilon=1e-4, slot_dim=slot, enable_scale_and_shift=shift, data_layout="NCHW"))
+
+
+@case
+def dropout_nd__downgrade(b):
+    b.op("dropout_nd", {"X": [b.x("x", b.randn(3, 4))]}, {"Out": "float32", "Mask": "uint8"}, dict(dropout_prob=0.3, is_test=True, axis=[0]), fetch=["Out"])
+
+
+@each(avg5x7=("avg", (1, 2, 5, 7), 3), max5x7=("max", (2, 2, 5, 7), 3), max3=("max", (1, 1, 3, 3), 2), avg4=("avg", (1, 2, 4, 4), 3))
+def spp(b, kind, shape, height):
+    b.op("spp", {"X": [b.x("x", b.randn(*shape), (-1,) + shape[1:])]}, {"Out": "float32"}, dict(pyramid_height=height, pooling_type=kind))
+
+
+
+
+# ---- ops that 2.6.2 does not run any more: outputs by their documentation ---------------------------------------
+
+def pad2d_cases():
+    r = np.random.RandomState(7)
+    modes = {"constant": dict(mode="constant", constant_values=0.5), "reflect": dict(mode="reflect"), "edge": dict(mode="edge")}
+    for mode, how in modes.items():
+        for layout in ("NCHW", "NHWC"):
+            x, p = r.randn(2, 3, 4, 5).astype("float32"), [1, 0, 2, 1]
+            hw = ((0, 0), (0, 0), (1, 0), (2, 1)) if layout == "NCHW" else ((0, 0), (1, 0), (2, 1), (0, 0))
+            attrs = dict(paddings=p, mode=mode, data_format=layout, pad_value=0.5)
+            known("pad2d__%s_%s" % (mode, layout.lower()), "pad2d", {"X": x}, {"Out": np.pad(x, hw, **how)}, attrs,
+                  {"X": (-1, 3, -1, -1), "Out": (-1, 3, -1, -1)} if layout == "NCHW" else None)
+            if layout == "NCHW":
+                known("pad2d__%s_tensor" % mode, "pad2d", {"X": x, "Paddings": I32(p)}, {"Out": np.pad(x, hw, **how)}, {**attrs, "paddings": [0, 0, 0, 0]},
+                      {"Out": (2, 3, -1, -1)})
+    i = r.randint(0, 9, (1, 2, 2, 2)).astype("int64")
+    known("pad2d__i64", "pad2d", {"X": i}, {"Out": np.pad(i, ((0, 0), (0, 0), (1, 1), (0, 2)), constant_values=3)},
+          dict(paddings=[1, 1, 0, 2], mode="constant", data_format="NCHW", pad_value=3.0))
+
+
+def v1_cases():
+    r = np.random.RandomState(8)
+    x = r.randn(2, 1, 3, 1).astype("float32")
+    known("squeeze__axes", "squeeze", {"X": x}, {"Out": x[:, 0]}, dict(axes=[1]))
+    known("squeeze__all", "squeeze", {"X": x}, {"Out": x[:, 0, :, 0]}, dict(axes=[]))
+    known("unsqueeze__axes", "unsqueeze", {"X": x}, {"Out": x.reshape(1, 2, 1, 3, 1, 1)}, dict(axes=[0, 4]))
+    known("flatten__axis2", "flatten", {"X": x}, {"Out": x.reshape(2, 3)}, dict(axis=2), {"X": (-1, 1, 3, 1), "Out": (-1, 3)})
+    known("transpose__4d", "transpose", {"X": x}, {"Out": x.transpose(0, 2, 3, 1)}, dict(axis=[0, 2, 3, 1]))
+    known("isfinite__inf", "isfinite", {"X": np.float32([1, np.inf])}, {"Out": np.array([False])})
+    known("isfinite__yes", "isfinite", {"X": np.float32([1, 2])}, {"Out": np.array([True])})
+    ids = np.int64([[[1], [0]], [[3], [2]]])
+    known("one_hot__depth", "one_hot", {"X": ids}, {"Out": np.eye(4, dtype="float32")[ids[..., 0]]}, dict(depth=4, dtype=5), {"X": (-1, 2, 1), "Out": (-1, 2, 4)})
+    known("one_hot__i64", "one_hot", {"X": ids}, {"Out": np.eye(4, dtype="int64")[ids[..., 0]]}, dict(depth=4, dtype=3))
+    known("one_hot__tensor", "one_hot", {"X": ids, "depth_tensor": I32([4])}, {"Out": np.eye(4, dtype="float32")[ids[..., 0]]}, dict(depth=-1, dtype=5))
+    known("expand_as__static", "expand_as", {"X": x, "target_tensor": r.randn(4, 2, 3, 1).astype("float32")}, {"Out": np.tile(x, (2, 2, 1, 1))})
+    known("expand_as__dynamic", "expand_as", {"X": x, "target_tensor": r.randn(4, 2, 3, 1).astype("float32")}, {"Out": np.tile(x, (2, 2, 1, 1))}, {},
+          {"X": (-1, 1, 3, 1), "target_tensor": (-1, 2, 3, 1), "Out": (-1, 2, 3, 1)})
+    known("minus__i64", "minus", {"X": np.int64([3, 4]), "Y": np.int64([1, 9])}, {"Out": np.int64([2, -5])})
+
+
+pad2d_cases()
+v1_cases()
+
+
+if __name__ == "__main__":
+    target, wanted = sys.argv[1], sys.argv[2:]
+    for case_name, case_fn in CASES.items():
+        if wanted and not any(case_name.startswith(w) for w in wanted):
+            continue
+        try:
+            write(case_name, case_fn, target)
+        except Exception as e:  # the framework refuses it: no case
+            print("%s: %s" % (case_name, " ".join(str(e).split())[-500:]))
+    for case_name, given in KNOWN.items():
+        if not wanted or any(case_name.startswith(w) for w in wanted):
+            write_known(case_name, target, *given)
