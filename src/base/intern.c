@@ -39,7 +39,8 @@ uint64_t pdm_hash_bytes(const void *data, size_t size, uint64_t seed)
         h = rotate(h ^ le64toh(w) * 0xbf58476d1ce4e5b9u, 27) * 0x94d049bb133111ebu;
     }
     uint64_t tail = 0;
-    memcpy(&tail, p, size);
+    if (size)
+        memcpy(&tail, p, size);
     h = rotate(h ^ le64toh(tail) * 0xbf58476d1ce4e5b9u, 27) * 0x94d049bb133111ebu;
     return finish(h);
 }
