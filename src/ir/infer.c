@@ -26,7 +26,7 @@ void pdm_ir_meta_of_type(pdm_ir_type type, pdm_ir_meta *out)
         return;
     out->rank = (int)type->rank;
     for (uint32_t i = 0; i < type->rank; i++)
-        out->dims[i] = type->dims[i] < 0 ? -1 : type->dims[i];
+        out->dims[i] = type->dims[i] < 0 || type->dims[i] > PDM_IR_BIG ? -1 : type->dims[i];
 }
 
 void pdm_ir_meta_of_value(const pdm_ir_value *value, pdm_ir_meta *out)
@@ -170,6 +170,26 @@ pdm_dtype pdm_ir_attr_dtype_of(const pdm_ir_infer *in, const char *name)
                                                                  : PDM_UNDEFINED;
 }
 
+static int64_t within(int64_t v)
+{
+    return v < -PDM_IR_BIG ? -PDM_IR_BIG : v > PDM_IR_BIG ? PDM_IR_BIG : v;
+}
+
+int64_t pdm_ir_attr_int(const pdm_ir_infer *in, const char *name, int64_t fallback)
+{
+    return within(pdm_ir_state_int(in->state, name, fallback));
+}
+
+/* All n values have been read. */
+static void all_known(pdm_ir_ints *ints)
+{
+    ints->counted = ints->constant = true;
+    for (size_t i = 0; i < ints->n; i++) {
+        ints->known[i] = true;
+        ints->v[i] = within(ints->v[i]);
+    }
+}
+
 void pdm_ir_attr_ints(const pdm_ir_infer *in, const char *name, pdm_ir_ints *out)
 {
     memset(out, 0, sizeof *out);
@@ -177,9 +197,7 @@ void pdm_ir_attr_ints(const pdm_ir_infer *in, const char *name, pdm_ir_ints *out
         out->n = 0;
         return;
     }
-    out->counted = out->constant = true;
-    for (size_t i = 0; i < out->n; i++)
-        out->known[i] = true;
+    all_known(out);
 }
 
 int64_t pdm_ir_ints_at(const pdm_ir_ints *ints, size_t index, int64_t fallback)
@@ -296,10 +314,8 @@ static void ints_from_combine(const pdm_ir_op *combine, pdm_ir_ints *out)
     for (uint32_t i = 0; i < combine->num_operands; i++) {
         size_t got;
         out->known[i] = plain_ints(pdm_ir_op_operand_value(combine, i), &out->v[i], 1, &got) && got == 1;
-        if (!out->known[i]) {
-            out->v[i] = -1;
-            out->constant = false;
-        }
+        out->v[i] = out->known[i] ? within(out->v[i]) : -1;
+        out->constant &= out->known[i];
     }
 }
 
@@ -314,9 +330,7 @@ void pdm_ir_in_ints(const pdm_ir_infer *in, size_t index, pdm_ir_ints *out)
         return;
     }
     if (plain_ints(value, out->v, PDM_IR_MAX_INTS, &out->n)) {
-        out->counted = out->constant = true;
-        for (size_t i = 0; i < out->n; i++)
-            out->known[i] = true;
+        all_known(out);
         return;
     }
     out->n = 0;
@@ -336,7 +350,11 @@ void pdm_ir_in_ints(const pdm_ir_infer *in, size_t index, pdm_ir_ints *out)
 bool pdm_ir_in_int(const pdm_ir_infer *in, size_t index, int64_t *out)
 {
     size_t n;
-    return pdm_ir_const_ints(pdm_ir_in_value(in, index), out, 1, &n) && n == 1;
+    int64_t v;
+    if (!pdm_ir_const_ints(pdm_ir_in_value(in, index), &v, 1, &n) || n != 1)
+        return false;
+    *out = within(v);
+    return true;
 }
 
 /* ---- results ---- */
@@ -453,13 +471,13 @@ void pdm_ir_meta_broadcast(const pdm_ir_meta *x, const pdm_ir_meta *y, pdm_ir_me
 int64_t pdm_ir_dim_add(int64_t a, int64_t b)
 {
     int64_t r;
-    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &r) ? -1 : r;
+    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &r) || r > PDM_IR_BIG ? -1 : r;
 }
 
 int64_t pdm_ir_dim_mul(int64_t a, int64_t b)
 {
     int64_t r;
-    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &r) ? -1 : r;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &r) || r > PDM_IR_BIG ? -1 : r;
 }
 
 int64_t pdm_ir_dim_div(int64_t a, int64_t b)

@@ -100,7 +100,7 @@ pdm_status pdm_ir_infer_combine(pdm_ir_infer *in)
 
 pdm_status pdm_ir_infer_vector_slice(pdm_ir_infer *in)
 {
-    int64_t index = pdm_ir_state_int(in->state, "index", 0);
+    int64_t index = pdm_ir_attr_int(in, "index", 0);
     pdm_ir_meta e = pdm_ir_in_element(in, 0, index < 0 ? SIZE_MAX : (size_t)index);
     pdm_ir_out_meta(in, 0, &e);
     return PDM_OK;

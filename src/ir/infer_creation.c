@@ -67,9 +67,9 @@ pdm_status pdm_ir_infer_batch_size_like(pdm_ir_infer *in)
     pdm_ir_ints shape;
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_attr_ints(in, "shape", &shape);
-    int64_t to = pdm_ir_state_int(in->state, "output_dim_idx", 0);
+    int64_t to = pdm_ir_attr_int(in, "output_dim_idx", 0);
     if (to >= 0 && to < (int64_t)shape.n)
-        shape.v[to] = pdm_ir_meta_dim(&x, (int)pdm_ir_state_int(in->state, "input_dim_idx", 0));
+        shape.v[to] = pdm_ir_meta_dim(&x, (int)pdm_ir_attr_int(in, "input_dim_idx", 0));
     out_ints(in, given_or(in, PDM_F32), &shape);
     return PDM_OK;
 }
@@ -132,16 +132,16 @@ static int64_t lower_count(int64_t rows, int64_t columns, int64_t offset)
 
 pdm_status pdm_ir_infer_tril_indices(pdm_ir_infer *in)
 {
-    int64_t n = lower_count(pdm_ir_state_int(in->state, "rows", -1), pdm_ir_state_int(in->state, "cols", -1),
-                            pdm_ir_state_int(in->state, "offset", 0));
+    int64_t n = lower_count(pdm_ir_attr_int(in, "rows", -1), pdm_ir_attr_int(in, "cols", -1),
+                            pdm_ir_attr_int(in, "offset", 0));
     pdm_ir_out_dims(in, 0, given_or(in, PDM_I64), 2, (int64_t[]){2, n});
     return PDM_OK;
 }
 
 pdm_status pdm_ir_infer_triu_indices(pdm_ir_infer *in)
 {
-    int64_t rows = pdm_ir_state_int(in->state, "row", -1), columns = pdm_ir_state_int(in->state, "col", -1);
-    int64_t below = lower_count(rows, columns, pdm_ir_state_int(in->state, "offset", 0) - 1);
+    int64_t rows = pdm_ir_attr_int(in, "row", -1), columns = pdm_ir_attr_int(in, "col", -1);
+    int64_t below = lower_count(rows, columns, pdm_ir_attr_int(in, "offset", 0) - 1);
     int64_t all = pdm_ir_dim_mul(rows, columns);
     pdm_ir_out_dims(in, 0, given_or(in, PDM_I64), 2, (int64_t[]){2, below < 0 || all < 0 ? -1 : all - below});
     return PDM_OK;
@@ -204,6 +204,6 @@ pdm_status pdm_ir_infer_shape64(pdm_ir_infer *in)
 /* Places of what is not zero: [how many, rank] */
 pdm_status pdm_ir_infer_nonzero(pdm_ir_infer *in)
 {
-    pdm_ir_out_dims(in, 0, PDM_I64, 2, (int64_t[]){pdm_ir_state_int(in->state, "total_true_num", -1), pdm_ir_in_meta(in, 0).rank});
+    pdm_ir_out_dims(in, 0, PDM_I64, 2, (int64_t[]){pdm_ir_attr_int(in, "total_true_num", -1), pdm_ir_in_meta(in, 0).rank});
     return PDM_OK;
 }

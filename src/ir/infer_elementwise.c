@@ -143,8 +143,8 @@ pdm_status pdm_ir_infer_matmul(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_matmul_with_flatten(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), y = pdm_ir_in_meta(in, 1);
-    int nx = (int)pdm_ir_state_int(in->state, "x_num_col_dims", 1);
-    int ny = (int)pdm_ir_state_int(in->state, "y_num_col_dims", 1);
+    int nx = (int)pdm_ir_attr_int(in, "x_num_col_dims", 1);
+    int ny = (int)pdm_ir_attr_int(in, "y_num_col_dims", 1);
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, 0, NULL);
     if (out.dtype == PDM_I8)
         out.dtype = PDM_I32;
@@ -162,7 +162,7 @@ pdm_status pdm_ir_infer_fc(pdm_ir_infer *in)
     int64_t columns = pdm_ir_meta_dim(&w, 1);
     if (pdm_ir_state_bool(in->state, "padding_weights", false) && columns >= 4)
         columns -= 4;
-    pdm_ir_meta_push_dims(&out, &x, 0, (int)pdm_ir_state_int(in->state, "in_num_col_dims", 1));
+    pdm_ir_meta_push_dims(&out, &x, 0, (int)pdm_ir_attr_int(in, "in_num_col_dims", 1));
     (void)pdm_ir_meta_push(&out, columns);
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;

@@ -10,6 +10,9 @@
 /* Integer operands longer than this are treated as not constant. */
 #define PDM_IR_MAX_INTS 64
 
+/* Values and dims beyond this are pulled to it, or unknown, so that sums of a few of them cannot overflow. */
+#define PDM_IR_BIG ((int64_t)1 << 60)
+
 /* An integer-list operand: its length is often known when some values are not. */
 typedef struct pdm_ir_ints {
     bool counted; /* n is known */
@@ -37,6 +40,7 @@ pdm_ir_meta pdm_ir_in_element(const pdm_ir_infer *in, size_t index, size_t eleme
 void pdm_ir_in_ints(const pdm_ir_infer *in, size_t index, pdm_ir_ints *out);
 /* A constant integer operand of one value. */
 bool pdm_ir_in_int(const pdm_ir_infer *in, size_t index, int64_t *out);
+int64_t pdm_ir_attr_int(const pdm_ir_infer *in, const char *name, int64_t fallback); /* within PDM_IR_BIG */
 /* An integer-array attribute; none known when absent. */
 void pdm_ir_attr_ints(const pdm_ir_infer *in, const char *name, pdm_ir_ints *out);
 int64_t pdm_ir_ints_at(const pdm_ir_ints *ints, size_t index, int64_t fallback);

@@ -134,7 +134,7 @@ pdm_status pdm_ir_infer_fft_c2r(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     int axis = last_axis(in, x.rank);
-    int64_t size = pdm_ir_state_int(in->state, "last_dim_size", 0);
+    int64_t size = pdm_ir_attr_int(in, "last_dim_size", 0);
     if (axis >= 0)
         x.dims[axis] = size > 0 ? size : x.dims[axis] < 1 ? -1 : pdm_ir_dim_mul(2, x.dims[axis] - 1);
     x.dtype = pdm_ir_dtype_real(x.dtype);
@@ -146,7 +146,7 @@ pdm_status pdm_ir_infer_fft_c2r(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_stft(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(pdm_ir_dtype_complex(x.dtype), 0, NULL);
-    int64_t n = pdm_ir_state_int(in->state, "n_fft", -1), hop = pdm_ir_state_int(in->state, "hop_length", -1);
+    int64_t n = pdm_ir_attr_int(in, "n_fft", -1), hop = pdm_ir_attr_int(in, "hop_length", -1);
     int64_t samples = pdm_ir_meta_dim(&x, -1);
     pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
     (void)pdm_ir_meta_push(&out, pdm_ir_state_bool(in->state, "onesided", true) ? pdm_ir_dim_add(pdm_ir_dim_div(n, 2), 1) : n);

@@ -44,8 +44,8 @@ pdm_status pdm_ir_infer_view_shape(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_flatten(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
-    int begin = pdm_ir_axis(pdm_ir_state_int(in->state, "start_axis", 1), x.rank);
-    int end = pdm_ir_axis(pdm_ir_state_int(in->state, "stop_axis", -1), x.rank);
+    int begin = pdm_ir_axis(pdm_ir_attr_int(in, "start_axis", 1), x.rank);
+    int end = pdm_ir_axis(pdm_ir_attr_int(in, "stop_axis", -1), x.rank);
     if (x.rank == 0)
         (void)pdm_ir_meta_push(&out, 1);
     else if (begin < 0 || end < begin)
@@ -178,8 +178,8 @@ pdm_status pdm_ir_infer_tile(pdm_ir_infer *in)
 static void repeat(pdm_ir_infer *in, int64_t times)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", 0), x.rank);
-    int64_t total = pdm_ir_state_int(in->state, "output_size", -1);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 0), x.rank);
+    int64_t total = pdm_ir_attr_int(in, "output_size", -1);
     if (axis >= 0)
         x.dims[axis] = total > 0 ? total : pdm_ir_dim_mul(x.dims[axis], times);
     pdm_ir_out_meta(in, 0, &x);
@@ -187,7 +187,7 @@ static void repeat(pdm_ir_infer *in, int64_t times)
 
 pdm_status pdm_ir_infer_repeat_interleave(pdm_ir_infer *in)
 {
-    repeat(in, pdm_ir_state_int(in->state, "repeats", -1));
+    repeat(in, pdm_ir_attr_int(in, "repeats", -1));
     return PDM_OK;
 }
 
@@ -236,7 +236,7 @@ pdm_status pdm_ir_infer_stack(pdm_ir_infer *in)
             if (x.dims[k] < 0)
                 x.dims[k] = e.dims[k];
     }
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", 0), x.rank < 0 ? -1 : x.rank + 1);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 0), x.rank < 0 ? -1 : x.rank + 1);
     if (axis < 0) {
         pdm_ir_out_rank(in, 0, x.dtype, x.rank < 0 ? -1 : x.rank + 1);
         return PDM_OK;
@@ -277,10 +277,10 @@ pdm_status pdm_ir_infer_split(pdm_ir_infer *in)
     if (sections.constant && sections.n == in->results[0].num_elements && axis >= 0) {
         int64_t given = 0;
         for (size_t i = 0; i < sections.n; i++)
-            given += sections.v[i] > 0 ? sections.v[i] : 0;
+            given = pdm_ir_dim_add(given, sections.v[i] > 0 ? sections.v[i] : 0);
         for (size_t i = 0; i < sections.n; i++)
             if (sections.v[i] < 0)
-                sections.v[i] = x.dims[axis] >= given ? x.dims[axis] - given : -1;
+                sections.v[i] = given >= 0 && x.dims[axis] >= given ? x.dims[axis] - given : -1;
         split_off(in, &x, axis, sections.v, false);
     } else {
         split_off(in, &x, axis, NULL, false);
@@ -291,7 +291,7 @@ pdm_status pdm_ir_infer_split(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_split_with_num(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t where, size, num = pdm_ir_state_int(in->state, "num", 0);
+    int64_t where, size, num = pdm_ir_attr_int(in, "num", 0);
     int axis = pdm_ir_in_int(in, 1, &where) ? pdm_ir_axis(where, x.rank) : -1;
     split_off(in, &x, axis, NULL, false);
     size = axis < 0 ? -1 : pdm_ir_dim_div(x.dims[axis], num);
@@ -304,7 +304,7 @@ pdm_status pdm_ir_infer_split_with_num(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_unbind(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    split_off(in, &x, pdm_ir_axis(pdm_ir_state_int(in->state, "axis", 0), x.rank), NULL, true);
+    split_off(in, &x, pdm_ir_axis(pdm_ir_attr_int(in, "axis", 0), x.rank), NULL, true);
     return PDM_OK;
 }
 
@@ -328,7 +328,7 @@ pdm_status pdm_ir_infer_meshgrid(pdm_ir_infer *in)
 /* Length of start:end:step over a known dim; limits beyond it are clamped. */
 static int64_t slice_length(int64_t dim, int64_t start, int64_t end, int64_t step)
 {
-    if (dim < 0 || step == 0 || step == INT64_MIN)
+    if (dim < 0 || step == 0)
         return -1;
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
     start = start < 0 ? start + dim : start;
@@ -399,8 +399,8 @@ pdm_status pdm_ir_infer_view_slice(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     if (x.rank > 0)
-        x.dims[0] = slice_length(x.dims[0], pdm_ir_state_int(in->state, "begin_idx", 0),
-                                 pdm_ir_state_int(in->state, "end_idx", INT32_MAX), 1);
+        x.dims[0] = slice_length(x.dims[0], pdm_ir_attr_int(in, "begin_idx", 0),
+                                 pdm_ir_attr_int(in, "end_idx", INT32_MAX), 1);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
 }
@@ -514,7 +514,7 @@ pdm_status pdm_ir_infer_gather_nd(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_index_select(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), index = pdm_ir_in_meta(in, 1);
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", 0), x.rank);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 0), x.rank);
     if (axis >= 0)
         x.dims[axis] = pdm_ir_meta_dim(&index, 0);
     pdm_ir_out_meta(in, 0, &x);
@@ -525,7 +525,7 @@ pdm_status pdm_ir_infer_index_select_strided(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_ints axis = {.counted = true, .constant = true, .n = 1};
-    axis.v[0] = pdm_ir_state_int(in->state, "axis", 0);
+    axis.v[0] = pdm_ir_attr_int(in, "axis", 0);
     drop_axes(&x, &axis);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
@@ -536,9 +536,9 @@ pdm_status pdm_ir_infer_diag_embed(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 1 ? -1 : 0, NULL);
     int rank = x.rank < 1 ? -1 : x.rank + 1;
-    int a = pdm_ir_axis(pdm_ir_state_int(in->state, "dim1", -2), rank);
-    int b = pdm_ir_axis(pdm_ir_state_int(in->state, "dim2", -1), rank);
-    int64_t offset = pdm_ir_state_int(in->state, "offset", 0);
+    int a = pdm_ir_axis(pdm_ir_attr_int(in, "dim1", -2), rank);
+    int b = pdm_ir_axis(pdm_ir_attr_int(in, "dim2", -1), rank);
+    int64_t offset = pdm_ir_attr_int(in, "offset", 0);
     int64_t side = pdm_ir_dim_add(pdm_ir_meta_dim(&x, -1), offset < 0 ? -offset : offset);
     for (int i = 0, k = 0; i < rank; i++)
         (void)pdm_ir_meta_push(&out, i == a || i == b ? side : x.dims[k++]);
@@ -550,7 +550,7 @@ pdm_status pdm_ir_infer_diag_embed(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_diag(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t offset = pdm_ir_state_int(in->state, "offset", 0);
+    int64_t offset = pdm_ir_attr_int(in, "offset", 0);
     if (x.rank == 0) {
         int64_t side = offset < 0 ? 1 - offset : 1 + offset;
         pdm_ir_out_dims(in, 0, x.dtype, 2, (int64_t[]){side, side});
@@ -589,13 +589,13 @@ static void shuffle(pdm_ir_infer *in, int64_t factor, bool up)
 
 pdm_status pdm_ir_infer_pixel_shuffle(pdm_ir_infer *in)
 {
-    shuffle(in, pdm_ir_state_int(in->state, "upscale_factor", 1), true);
+    shuffle(in, pdm_ir_attr_int(in, "upscale_factor", 1), true);
     return PDM_OK;
 }
 
 pdm_status pdm_ir_infer_pixel_unshuffle(pdm_ir_infer *in)
 {
-    shuffle(in, pdm_ir_state_int(in->state, "downscale_factor", 1), false);
+    shuffle(in, pdm_ir_attr_int(in, "downscale_factor", 1), false);
     return PDM_OK;
 }
 
@@ -603,10 +603,10 @@ pdm_status pdm_ir_infer_pixel_unshuffle(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_frame(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 1 ? -1 : 0, NULL);
-    int64_t length = pdm_ir_state_int(in->state, "frame_length", 1), hop = pdm_ir_state_int(in->state, "hop_length", 1);
-    bool first = pdm_ir_state_int(in->state, "axis", -1) == 0;
+    int64_t length = pdm_ir_attr_int(in, "frame_length", 1), hop = pdm_ir_attr_int(in, "hop_length", 1);
+    bool first = pdm_ir_attr_int(in, "axis", -1) == 0;
     int64_t samples = pdm_ir_meta_dim(&x, first ? 0 : -1);
-    int64_t frames = samples < length || hop < 1 ? -1 : (samples - length) / hop + 1;
+    int64_t frames = length < 1 || samples < length || hop < 1 ? -1 : (samples - length) / hop + 1;
     if (!first)
         pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
     (void)pdm_ir_meta_push(&out, first ? frames : length);
@@ -620,8 +620,8 @@ pdm_status pdm_ir_infer_frame(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_overlap_add(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 2 ? -1 : 0, NULL);
-    int64_t hop = pdm_ir_state_int(in->state, "hop_length", 1);
-    bool first = pdm_ir_state_int(in->state, "axis", -1) == 0;
+    int64_t hop = pdm_ir_attr_int(in, "hop_length", 1);
+    bool first = pdm_ir_attr_int(in, "axis", -1) == 0;
     int64_t frames = pdm_ir_meta_dim(&x, first ? 0 : -1), length = pdm_ir_meta_dim(&x, first ? 1 : -2);
     int64_t samples = frames < 1 ? -1 : pdm_ir_dim_add(pdm_ir_dim_mul(frames - 1, hop), length);
     if (!first)

@@ -69,7 +69,7 @@ pdm_status pdm_ir_infer_seqpool_concat(pdm_ir_infer *in)
 static void partial(pdm_ir_infer *in, bool concat)
 {
     pdm_ir_meta x = pdm_ir_in_element(in, 0, 0);
-    int64_t start = pdm_ir_state_int(in->state, "start_index", 0), length = pdm_ir_state_int(in->state, "length", -1);
+    int64_t start = pdm_ir_attr_int(in, "start_index", 0), length = pdm_ir_attr_int(in, "length", -1);
     int64_t width = pdm_ir_meta_dim(&x, 1), count = concat ? (int64_t)pdm_ir_in_vector_size(in, 0) : 1;
     if (length < 0)
         length = width < 0 ? -1 : start < 0 ? -start : width - start;
@@ -111,7 +111,7 @@ pdm_status pdm_ir_infer_channel_wise_quantize(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_out_meta(in, 0, &x);
-    pdm_ir_out_vec(in, 1, x.dtype, pdm_ir_meta_dim(&x, (int)pdm_ir_state_int(in->state, "quant_axis", 0)));
+    pdm_ir_out_vec(in, 1, x.dtype, pdm_ir_meta_dim(&x, (int)pdm_ir_attr_int(in, "quant_axis", 0)));
     return PDM_OK;
 }
 
@@ -119,7 +119,7 @@ pdm_status pdm_ir_infer_channel_wise_quantize(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_quantize_linear(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), scale = pdm_ir_in_meta(in, 1);
-    int64_t axis = pdm_ir_state_int(in->state, "quant_axis", -1);
+    int64_t axis = pdm_ir_attr_int(in, "quant_axis", -1);
     if (pdm_dtype_is_int(x.dtype))
         x.dtype = scale.dtype == PDM_UNDEFINED ? PDM_F32 : scale.dtype;
     pdm_ir_out_meta(in, 0, &x);
@@ -133,7 +133,7 @@ pdm_status pdm_ir_infer_quantize_linear(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_weight_quantize(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t k = pdm_ir_meta_dim(&x, 0), n = pdm_ir_meta_dim(&x, 1), group = pdm_ir_state_int(in->state, "group_size", -1);
+    int64_t k = pdm_ir_meta_dim(&x, 0), n = pdm_ir_meta_dim(&x, 1), group = pdm_ir_attr_int(in, "group_size", -1);
     bool packed = pdm_ir_state_str_is(in->state, "algo", "weight_only_int4");
     pdm_ir_out_dims(in, 0, PDM_I8, 2, (int64_t[]){packed ? pdm_ir_dim_div(n, 2) : n, k});
     if (group > 0)
@@ -156,7 +156,7 @@ pdm_status pdm_ir_infer_bincount(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_histogram(pdm_ir_infer *in)
 {
     bool real = pdm_ir_state_bool(in->state, "density", false) || pdm_ir_in_present(in, 1);
-    pdm_ir_out_vec(in, 0, real ? PDM_F32 : PDM_I64, pdm_ir_state_int(in->state, "bins", -1));
+    pdm_ir_out_vec(in, 0, real ? PDM_F32 : PDM_I64, pdm_ir_attr_int(in, "bins", -1));
     return PDM_OK;
 }
 

@@ -141,7 +141,7 @@ pdm_status pdm_ir_infer_conv_transpose(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), filter = pdm_ir_in_meta(in, 1);
     int rank = x.rank >= 3 ? x.rank : filter.rank;
-    int64_t groups = pdm_ir_state_int(in->state, "groups", 1);
+    int64_t groups = pdm_ir_attr_int(in, "groups", 1);
     size_t size_index = in->state->info->desc->num_operands - 1u;
     pdm_ir_ints given;
     window w;
@@ -332,7 +332,7 @@ pdm_status pdm_ir_infer_interp(pdm_ir_infer *in)
         else if (scales && scales->kind == PDM_IR_ATTR_ARRAY && scales->count)
             out.dims[a] = scaled(x.dims[a], scales, (uint32_t)i);
         else
-            out.dims[a] = pdm_ir_state_int(in->state, names[i + 5 - x.rank], -1);
+            out.dims[a] = pdm_ir_attr_int(in, names[i + 5 - x.rank], -1);
         if (out.dims[a] <= 0)
             out.dims[a] = -1;
     }
@@ -378,7 +378,7 @@ pdm_status pdm_ir_infer_batch_norm_act(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_layer_norm(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), rows = pdm_ir_meta_make(statistics_of(x.dtype), 0, NULL);
-    pdm_ir_meta_push_dims(&rows, &x, 0, (int)pdm_ir_state_int(in->state, "begin_norm_axis", 1));
+    pdm_ir_meta_push_dims(&rows, &x, 0, (int)pdm_ir_attr_int(in, "begin_norm_axis", 1));
     pdm_ir_out_meta(in, 0, &x);
     pdm_ir_out_meta(in, 1, &rows);
     pdm_ir_out_meta(in, 2, &rows);
@@ -388,7 +388,7 @@ pdm_status pdm_ir_infer_layer_norm(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_group_norm(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t dims[2] = {pdm_ir_meta_dim(&x, 0), pdm_ir_state_int(in->state, "groups", -1)};
+    int64_t dims[2] = {pdm_ir_meta_dim(&x, 0), pdm_ir_attr_int(in, "groups", -1)};
     pdm_ir_out_meta(in, 0, &x);
     pdm_ir_out_dims(in, 1, statistics_of(x.dtype), 2, dims);
     pdm_ir_out_dims(in, 2, statistics_of(x.dtype), 2, dims);
@@ -423,7 +423,7 @@ pdm_status pdm_ir_infer_rms_norm(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_cross_entropy_with_softmax(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", -1), x.rank);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", -1), x.rank);
     pdm_ir_out_meta(in, 0, &x);
     if (axis >= 0)
         x.dims[axis] = 1;
@@ -457,7 +457,7 @@ pdm_status pdm_ir_infer_kldiv_loss(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_identity_loss(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    if (pdm_ir_state_int(in->state, "reduction", 1) == 2)
+    if (pdm_ir_attr_int(in, "reduction", 1) == 2)
         pdm_ir_out_meta(in, 0, &x);
     else
         pdm_ir_out_dims(in, 0, x.dtype, 0, NULL);
@@ -472,7 +472,7 @@ pdm_status pdm_ir_infer_rnn(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), dropout = pdm_ir_in_meta(in, 4);
     int64_t directions = pdm_ir_state_bool(in->state, "is_bidirec", false) ? 2 : 1;
     int64_t dims[3] = {pdm_ir_meta_dim(&x, 0), pdm_ir_meta_dim(&x, 1),
-                       pdm_ir_dim_mul(pdm_ir_state_int(in->state, "hidden_size", -1), directions)};
+                       pdm_ir_dim_mul(pdm_ir_attr_int(in, "hidden_size", -1), directions)};
     pdm_ir_out_dims(in, 0, x.dtype, 3, dims);
     dropout.dtype = PDM_U8;
     pdm_ir_out_meta(in, 1, &dropout);
@@ -487,9 +487,9 @@ pdm_status pdm_ir_infer_rnn(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_maxout(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", 1), x.rank);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 1), x.rank);
     if (axis >= 0)
-        x.dims[axis] = pdm_ir_dim_div(x.dims[axis], pdm_ir_state_int(in->state, "groups", 1));
+        x.dims[axis] = pdm_ir_dim_div(x.dims[axis], pdm_ir_attr_int(in, "groups", 1));
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
 }

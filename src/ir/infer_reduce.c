@@ -102,7 +102,7 @@ static void values_and_places(pdm_ir_infer *in, const char *axis_name, bool all)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_ints axes = {.counted = true, .constant = true, .n = 1};
     axes.known[0] = true;
-    axes.v[0] = pdm_ir_state_int(in->state, axis_name, -1);
+    axes.v[0] = pdm_ir_attr_int(in, axis_name, -1);
     pdm_ir_meta out = reduced(&x, &axes, all, pdm_ir_state_bool(in->state, "keepdim", false));
     pdm_ir_out_meta(in, 0, &out);
     out.dtype = PDM_I64;
@@ -125,7 +125,7 @@ pdm_status pdm_ir_infer_topk(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     int64_t k = -1;
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", -1), x.rank);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", -1), x.rank);
     (void)pdm_ir_in_int(in, 1, &k);
     if (axis >= 0)
         x.dims[axis] = k < 0 ? -1 : k;
@@ -140,7 +140,7 @@ pdm_status pdm_ir_infer_p_norm(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_ints axes = {.counted = true, .constant = true, .n = 1};
     axes.known[0] = true;
-    axes.v[0] = pdm_ir_state_int(in->state, "axis", -1);
+    axes.v[0] = pdm_ir_attr_int(in, "axis", -1);
     pdm_ir_meta out = reduced(&x, &axes, pdm_ir_state_bool(in->state, "asvector", false),
                               pdm_ir_state_bool(in->state, "keepdim", false));
     out.dtype = pdm_ir_dtype_real(out.dtype);
@@ -152,7 +152,7 @@ pdm_status pdm_ir_infer_p_norm(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_norm(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int axis = pdm_ir_axis(pdm_ir_state_int(in->state, "axis", -1), x.rank);
+    int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", -1), x.rank);
     pdm_ir_out_meta(in, 0, &x);
     if (axis >= 0)
         x.dims[axis] = 1;
@@ -196,9 +196,9 @@ pdm_status pdm_ir_infer_reduce_as(pdm_ir_infer *in)
 static void two_axes(pdm_ir_infer *in, bool diagonal)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 2 ? -1 : 0, NULL);
-    int a = pdm_ir_axis(pdm_ir_state_int(in->state, "axis1", 0), x.rank);
-    int b = pdm_ir_axis(pdm_ir_state_int(in->state, "axis2", 1), x.rank);
-    int64_t offset = pdm_ir_state_int(in->state, "offset", 0);
+    int a = pdm_ir_axis(pdm_ir_attr_int(in, "axis1", 0), x.rank);
+    int b = pdm_ir_axis(pdm_ir_attr_int(in, "axis2", 1), x.rank);
+    int64_t offset = pdm_ir_attr_int(in, "offset", 0);
     if (a < 0 || b < 0 || out.rank < 0) {
         pdm_ir_out_rank(in, 0, x.dtype, -1);
         return;

@@ -100,7 +100,7 @@ static int64_t attribute(spec *s)
     int64_t item;
     (void)word(s, name, sizeof name);
     if (!accept(s, "."))
-        return pdm_ir_state_int(s->in->state, name, -1);
+        return pdm_ir_attr_int(s->in, name, -1);
     pdm_ir_attr_ints(s->in, name, &items);
     return integer(s, &item) ? pdm_ir_ints_at(&items, (size_t)item, -1) : -1;
 }
