@@ -45,6 +45,7 @@ libpdm_ir_la_SOURCES += \
 	src/ir/parse_attr.c \
 	src/ir/print.c \
 	src/ir/print_attr.c \
+	src/ir/scratch.h \
 	src/ir/text.h \
 	src/ir/text_lex.c \
 	src/ir/text_lex.h \

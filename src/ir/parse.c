@@ -19,6 +19,11 @@ typedef struct result_name {
     size_t offset;
 } result_name;
 
+typedef struct attr_spot {
+    const char *name; /* interned in the context */
+    size_t offset;
+} attr_spot;
+
 typedef struct parser {
     pdm_ir_text_lex lex;
     pdm_arena arena;
@@ -34,6 +39,7 @@ typedef struct parser {
     PDM_VEC(pdm_ir_value *) operands;
     PDM_VEC(bool) unknown; /* beside operands: made by an unknown op, so without a type */
     PDM_VEC(pdm_ir_named_attr) attrs;
+    PDM_VEC(attr_spot) spots;   /* where the attributes of the op at hand stand */
     PDM_VEC(pdm_ir_type) types; /* of results */
     PDM_VEC(pdm_ir_region *) regions;
 } parser;
@@ -162,41 +168,56 @@ static pdm_status parse_operands(parser *p)
     return want(p, ")");
 }
 
-static pdm_status check_double(parser *p, const draft *d, const char *name, size_t offset)
+static int by_name(const void *a, const void *b)
 {
-    /* Printed in name order: then only neighbours can be doubles. */
-    const size_t n = p->attrs.n;
+    const attr_spot *x = a, *y = b;
 
-    if (n > d->attrs && strcmp(p->attrs.v[n - 1].name, name) < 0)
+    if (x->name != y->name)
+        return (uintptr_t)x->name < (uintptr_t)y->name ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static pdm_status check_doubles(parser *p)
+{
+    if (p->spots.n < 2)
         return PDM_OK;
-    for (size_t i = d->attrs; i < n; i++) {
-        if (p->attrs.v[i].name == name)
-            return pdm_ir_text_fail_at(&p->lex, offset, PDM_D_TEXT_SYNTAX,
-                                       "attribute \"%.100s\" occurs twice", name);
+    qsort(p->spots.v, p->spots.n, sizeof *p->spots.v, by_name);
+    for (size_t i = 1; i < p->spots.n; i++) {
+        if (p->spots.v[i].name == p->spots.v[i - 1].name)
+            return pdm_ir_text_fail_at(&p->lex, p->spots.v[i].offset, PDM_D_TEXT_SYNTAX,
+                                       "attribute \"%.100s\" occurs twice", p->spots.v[i].name);
     }
     return PDM_OK;
 }
 
+static pdm_status parse_named_attr(parser *p, const draft *d)
+{
+    pdm_ir_named_attr named = {.position = (uint32_t)(p->attrs.n - d->attrs)};
+
+    pdm_ir_text_skip(&p->lex);
+    attr_spot spot = {.offset = p->lex.at};
+    PDM_TRY(pdm_ir_text_name(&p->lex, &named.name));
+    PDM_TRY(want(p, ":"));
+    PDM_TRY(pdm_ir_text_attr(&p->lex, &named.attr));
+    spot.name = named.name;
+    return PDM_VEC_PUSH(&p->attrs, named) && PDM_VEC_PUSH(&p->spots, spot) ? PDM_OK : PDM_NOMEM;
+}
+
 static pdm_status parse_attrs(parser *p, const draft *d)
 {
+    bool sorted = true; /* as printed: then there are no doubles */
+
+    p->spots.n = 0;
     PDM_TRY(want(p, "{"));
     if (take(p, "}"))
         return PDM_OK;
-    bool sorted = true;
     do {
-        pdm_ir_named_attr named = {0};
-        pdm_ir_text_skip(&p->lex);
-        const size_t offset = p->lex.at, n = p->attrs.n;
-        PDM_TRY(pdm_ir_text_name(&p->lex, &named.name));
-        sorted = sorted && (n == d->attrs || strcmp(p->attrs.v[n - 1].name, named.name) < 0);
-        if (!sorted)
-            PDM_TRY(check_double(p, d, named.name, offset));
-        PDM_TRY(want(p, ":"));
-        PDM_TRY(pdm_ir_text_attr(&p->lex, &named.attr));
-        named.position = (uint32_t)(n - d->attrs);
-        if (!PDM_VEC_PUSH(&p->attrs, named))
-            return PDM_NOMEM;
+        PDM_TRY(parse_named_attr(p, d));
+        const size_t n = p->spots.n;
+        sorted = sorted && (n < 2 || strcmp(p->spots.v[n - 2].name, p->spots.v[n - 1].name) < 0);
     } while (take(p, ","));
+    if (!sorted)
+        PDM_TRY(check_doubles(p));
     return want(p, "}");
 }
 
@@ -374,13 +395,13 @@ static pdm_status make_op(parser *p, const draft *d, pdm_ir_block *block, pdm_ir
 {
     const pdm_ir_op_state state = {
         .info = d->info,
-        .operands = p->operands.v + d->operands,
+        .operands = PDM_IR_FROM(p->operands, d->operands),
         .num_operands = p->operands.n - d->operands,
-        .result_types = p->types.v + d->types,
+        .result_types = PDM_IR_FROM(p->types, d->types),
         .num_results = p->types.n - d->types,
-        .attrs = p->attrs.v + d->attrs,
+        .attrs = PDM_IR_FROM(p->attrs, d->attrs),
         .num_attrs = p->attrs.n - d->attrs,
-        .regions = p->regions.v + d->regions,
+        .regions = PDM_IR_FROM(p->regions, d->regions),
         .num_regions = p->regions.n - d->regions,
     };
 
@@ -472,6 +493,7 @@ static void parser_deinit(parser *p)
     PDM_VEC_FREE(&p->operands);
     PDM_VEC_FREE(&p->unknown);
     PDM_VEC_FREE(&p->attrs);
+    PDM_VEC_FREE(&p->spots);
     PDM_VEC_FREE(&p->types);
     PDM_VEC_FREE(&p->regions);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/pir_json.h"
 #include "ir/text_lex.h"
 #include "ir/text_names.h"
 
@@ -17,9 +18,9 @@ static bool same(const char *word, size_t size, const char *name)
 
 static pdm_status deeper(lexer *lex)
 {
-    if (++lex->nesting > PDM_IR_TEXT_MAX_NESTING)
+    if (++lex->nesting > PDM_IR_MAX_NESTING)
         return pdm_ir_text_fail_at(lex, lex->at, PDM_D_LIMIT, "nested more than %d deep",
-                                   PDM_IR_TEXT_MAX_NESTING);
+                                   PDM_IR_MAX_NESTING);
     return PDM_OK;
 }
 
@@ -173,9 +174,9 @@ static pdm_status intern_shape(lexer *lex, shape_draft *d, pdm_ir_type *out)
         at += (size_t)lex->ints.v[at] + 1;
     }
     d->fields.lod = lod;
-    d->fields.dims = lex->ints.v + d->dims;
-    d->fields.non_zero_dims = lex->ints.v + d->non_zero;
-    d->fields.elements = lex->types.v + d->types;
+    d->fields.dims = PDM_IR_FROM(lex->ints, d->dims);
+    d->fields.non_zero_dims = PDM_IR_FROM(lex->ints, d->non_zero);
+    d->fields.elements = PDM_IR_FROM(lex->types, d->types);
     *out = pdm_ir_type_intern(lex->context, &d->fields);
     free(lod);
     return *out ? PDM_OK : PDM_NOMEM;
@@ -214,7 +215,7 @@ static pdm_status parse_vector(lexer *lex, pdm_ir_type *out)
 
     PDM_TRY(want(lex, "["));
     PDM_TRY(type_list(lex));
-    *out = pdm_ir_type_vector(lex->context, lex->types.v + base, lex->types.n - base);
+    *out = pdm_ir_type_vector(lex->context, PDM_IR_FROM(lex->types, base), lex->types.n - base);
     lex->types.n = base;
     return *out ? PDM_OK : PDM_NOMEM;
 }
@@ -245,13 +246,13 @@ pdm_status pdm_ir_text_type(lexer *lex, pdm_ir_type *out)
     const char *word;
     size_t size;
 
+    PDM_TRY(deeper(lex));
     if (take(lex, "<<NULL TYPE>>")) {
         *out = NULL;
-        return PDM_OK;
+    } else {
+        pdm_ir_text_word(lex, &word, &size);
+        PDM_TRY(parse_named_type(lex, word, size, out));
     }
-    PDM_TRY(deeper(lex));
-    pdm_ir_text_word(lex, &word, &size);
-    PDM_TRY(parse_named_type(lex, word, size, out));
     lex->nesting--;
     return PDM_OK;
 }
@@ -313,7 +314,7 @@ static pdm_status array_attr(lexer *lex, pdm_ir_attr_kind kind, pdm_ir_attr *out
         } while (take(lex, ","));
         PDM_TRY(want(lex, "]"));
     }
-    *out = pdm_ir_attr_array(lex->context, lex->attrs.v + base, lex->attrs.n - base);
+    *out = pdm_ir_attr_array(lex->context, PDM_IR_FROM(lex->attrs, base), lex->attrs.n - base);
     lex->attrs.n = base;
     return *out ? PDM_OK : PDM_NOMEM;
 }
@@ -323,7 +324,7 @@ static pdm_status ints_attr(lexer *lex, pdm_ir_attr *out)
     const size_t base = lex->ints.n;
 
     PDM_TRY(int_list(lex, INT64_MIN));
-    *out = pdm_ir_attr_int_array(lex->context, lex->ints.v + base, lex->ints.n - base);
+    *out = pdm_ir_attr_int_array(lex->context, PDM_IR_FROM(lex->ints, base), lex->ints.n - base);
     lex->ints.n = base;
     return *out ? PDM_OK : PDM_NOMEM;
 }
@@ -378,7 +379,7 @@ static pdm_status place_attr(lexer *lex, pdm_ir_attr *out)
         return pdm_ir_text_fail_at(lex, (size_t)(word - lex->text), PDM_D_TEXT_SYNTAX,
                                    "unknown place");
     if (!size)
-        PDM_TRY(pdm_ir_text_int(lex, INT32_MIN, INT32_MAX, &kind));
+        PDM_TRY(pdm_ir_text_int(lex, 0, INT32_MAX, &kind));
     if (take(lex, ":"))
         PDM_TRY(pdm_ir_text_int(lex, INT32_MIN, INT32_MAX, &device));
     if (take(lex, ",")) {

@@ -22,6 +22,7 @@
 
 #define PDM_IR_JSON_MAX_FILE ((uint64_t)1 << 31)
 #define PDM_IR_MAX_REGION_DEPTH 256 /* nesting of region ops that is read or written */
+#define PDM_IR_MAX_NESTING 100      /* attributes or types inside of each other, read from a file or text */
 #define PDM_IR_NEWEST_VERSION 4
 
 /* Layout facts of a file that was read, so that it can be written the same way. */

@@ -27,6 +27,8 @@ static bool type_fits(pdm_ir_type type)
         return true;
     if (type->kind <= PDM_IR_SPARSE_CSR && !pdm_dtype_tag(type->dtype))
         return false;
+    if (type->layout && !pdm_ir_json_known_layout(type->layout))
+        return false;
     for (uint32_t i = 0; i < type->num_elements; i++) {
         if (!type_fits(type->elements[i]))
             return false;
@@ -39,8 +41,8 @@ static void check_type(checker *c, pdm_ir_type type, const char *what)
     if (type_fits(type))
         return;
     refuse(c, pdm_diag(c->sink, PDM_D_JSON_TAG, &c->loc, NULL,
-                       "%s of %s has an element type (%s) that PIR JSON cannot hold", what,
-                       c->loc.op_type ? c->loc.op_type : "a block", pdm_dtype_name(type->dtype)));
+                       "%s has an element type or layout that PIR JSON does not know (%s)", what,
+                       pdm_dtype_name(type->dtype)));
 }
 
 /* NULL if it fits, else what does not. */
@@ -53,6 +55,12 @@ static const char *attr_misfit(pdm_ir_attr attr)
         return "a complex number that is not finite";
     if (attr->kind == PDM_IR_ATTR_TYPE && !type_fits(attr->u.type))
         return "a type without a form in PIR JSON";
+    if (attr->kind == PDM_IR_ATTR_LAYOUT && !pdm_ir_json_known_layout(attr->u.s.text))
+        return "a layout that PIR JSON does not know";
+    if (attr->kind == PDM_IR_ATTR_DTYPE && attr->dtype == PDM_INDEX)
+        return "an element type that PIR JSON does not know";
+    if (attr->kind == PDM_IR_ATTR_PLACE && attr->u.place.kind < 0)
+        return "a place that PIR JSON does not know";
     for (uint32_t i = 0; attr->kind == PDM_IR_ATTR_ARRAY && i < attr->count; i++) {
         const char *what = attr_misfit(attr->u.items[i]);
         if (what)

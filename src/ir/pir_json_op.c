@@ -236,6 +236,10 @@ static void check_counts(reader *r, draft *d)
             names[wanted++] = desc->results[i].name;
     }
     check_count(r, d, "results", names, wanted, open, r->results.n - d->results);
+    if (r->regions.n > d->regions && !(desc->flags & PDM_IR_REGION)) {
+        d->failed = true;
+        pdm_ir_json_fail(r, d->node, PDM_D_JSON_FORM, "%.100s has no regions", r->op_name);
+    }
 }
 
 /* Every attribute of the row must be there, as the framework defaults nothing. */
@@ -413,9 +417,9 @@ static pdm_status make_op(reader *r, draft *d, pdm_ir_op **out)
         .num_operands = r->values.n,
         .result_types = r->types.v,
         .num_results = r->types.n,
-        .attrs = r->attrs.v + d->attrs,
+        .attrs = PDM_IR_FROM(r->attrs, d->attrs),
         .num_attrs = r->attrs.n - d->attrs,
-        .regions = r->regions.v + d->regions,
+        .regions = PDM_IR_FROM(r->regions, d->regions),
         .num_regions = r->regions.n - d->regions,
     };
     *out = pdm_ir_op_create(r->context, &state);

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/pir_json.h"
+#include "ir/pir_json_tags.h"
+
 enum { MAX_PART_HEIGHT = 256 };
 
 typedef pdm_ir_json_reader reader;
@@ -166,18 +169,12 @@ static const struct {
     {"2.t_outlet", PDM_IR_OUTLET, 0},
 };
 
-static const char *const layouts[] = {
-    "NCHW",       "NHWC",       "NCDHW",         "NDHWC",   "ONEDNN",
-    "SPARSE_COO", "SPARSE_CSR", "PSTRING_UNION", "STRIDED", "Undefined(AnyLayout)"};
-
 static pdm_status get_layout(reader *r, const cJSON *item, const char **out)
 {
     PDM_TRY(get_text(r, item, out));
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-        if (strcmp(*out, layouts[i]) == 0)
-            return PDM_OK;
-    }
-    return fail(r, node_of(item), PDM_D_JSON_TAG, "unknown layout \"%.100s\"", *out);
+    if (!pdm_ir_json_known_layout(*out))
+        return fail(r, node_of(item), PDM_D_JSON_TAG, "unknown layout \"%.100s\"", *out);
+    return PDM_OK;
 }
 
 static pdm_dtype dtype_of_tag(const char *tag)
@@ -357,7 +354,7 @@ static pdm_status read_compound(reader *r, const cJSON *item, const cJSON *data,
     return status;
 }
 
-static pdm_status read_type(reader *r, const cJSON *item, pdm_ir_type *out)
+static pdm_status read_any_type(reader *r, const cJSON *item, pdm_ir_type *out)
 {
     const char *tag = NULL;
     const cJSON *data;
@@ -376,6 +373,21 @@ static pdm_status read_type(reader *r, const cJSON *item, pdm_ir_type *out)
         return fail(r, node_of(item), PDM_D_JSON_TAG, "unknown type tag \"%.100s\"", tag);
     *out = pdm_ir_type_element(r->context, dtype);
     return *out ? PDM_OK : PDM_NOMEM;
+}
+
+static pdm_status too_deep(reader *r, const cJSON *item)
+{
+    return fail(r, node_of(item), PDM_D_LIMIT, "nested more than %d deep", PDM_IR_MAX_NESTING);
+}
+
+static pdm_status read_type(reader *r, const cJSON *item, pdm_ir_type *out)
+{
+    if (r->nesting == PDM_IR_MAX_NESTING)
+        return too_deep(r, item);
+    r->nesting++;
+    const pdm_status status = read_any_type(r, item, out);
+    r->nesting--;
+    return status;
 }
 
 /* ---- attributes
@@ -610,7 +622,7 @@ static bool special_float(const cJSON *item, double *out)
     return true;
 }
 
-static pdm_status read_attr(reader *r, const cJSON *item, pdm_ir_attr *out)
+static pdm_status read_any_attr(reader *r, const cJSON *item, pdm_ir_attr *out)
 {
     static const char *const names[] = {"#", "D", "VD"};
     const cJSON *found[3];
@@ -637,6 +649,16 @@ static pdm_status read_attr(reader *r, const cJSON *item, pdm_ir_attr *out)
     if (!found[1] && fields.kind != PDM_IR_ATTR_NULL)
         return missing_key(r, node_of(item), "D");
     return read_attr_data(r, fields.kind, found[1], out);
+}
+
+static pdm_status read_attr(reader *r, const cJSON *item, pdm_ir_attr *out)
+{
+    if (r->nesting == PDM_IR_MAX_NESTING)
+        return too_deep(r, item);
+    r->nesting++;
+    const pdm_status status = read_any_attr(r, item, out);
+    r->nesting--;
+    return status;
 }
 
 /* ---- parts of an op

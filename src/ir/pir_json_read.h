@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "ir/json_scan.h"
+#include "ir/scratch.h"
 
 #define PDM_IR_JSON_NO_NODE UINT32_MAX
 
@@ -44,6 +45,7 @@ typedef struct pdm_ir_json_reader {
     PDM_VEC(bool) scope_closed; /* by block number */
     bool ids_lost;              /* some results could not be read: unknown ids are no news then */
     unsigned depth;             /* nested regions */
+    unsigned nesting;           /* attributes or types inside of each other */
 
     /* Where we are, for diagnostics. */
     int32_t block_no, op_index;

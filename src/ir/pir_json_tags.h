@@ -16,6 +16,18 @@ static const struct {
 static const char *const pdm_ir_json_param_flags[] = {"is_distributed", "is_parameter", "need_clip"};
 static const char *const pdm_ir_json_param_result_flags[] = {"persistable", "stop_gradient", "trainable"};
 
+static inline bool pdm_ir_json_known_layout(const char *layout)
+{
+    static const char *const known[] = {"NCHW", "NHWC", "NCDHW", "NDHWC", "ONEDNN", "SPARSE_COO", "SPARSE_CSR", "PSTRING_UNION",
+                                        "STRIDED", "Undefined(AnyLayout)"};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(layout, known[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Attributes of results: written in OA, one bool a result. */
 static inline bool pdm_ir_json_is_result_attr(const char *name)
 {

@@ -1,4 +1,5 @@
 /* Types and attributes as text. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,9 @@ static void put_float(pdm_buf *buf, double value)
 {
     char text[32];
 
-    for (int precision = 6; precision <= 9 && isfinite(value); precision++) {
+    /* Six digits survive a float, unless it is subnormal. */
+    for (int precision = fabs(value) < (double)FLT_MIN ? 1 : 6; precision <= 9 && isfinite(value);
+         precision++) {
         /* printf and strtod share the locale, whatever it is. */
         snprintf(text, sizeof text, "%.*e", precision - 1, value);
         const double tried = strtod(text, NULL);

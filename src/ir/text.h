@@ -27,8 +27,6 @@
 #include "base/buf.h"
 #include "ir/ir.h"
 
-#define PDM_IR_TEXT_MAX_NESTING 100 /* attributes or types inside of each other, in the parser */
-
 /* Sticky failure in buf. */
 void pdm_ir_print(const pdm_ir_module *module, pdm_buf *buf);
 void pdm_ir_print_type(pdm_ir_type type, pdm_buf *buf);

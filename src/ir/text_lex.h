@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "ir/ir.h"
+#include "ir/scratch.h"
 
 typedef struct pdm_ir_text_lex {
     pdm_ir_context *context;

@@ -6,8 +6,10 @@ TESTS += $(fuzz_tests)
 EXTRA_DIST += tests/fuzz/replay.sh
 
 fuzz_programs = \
+	tests/fuzz/fuzz_json \
 	tests/fuzz/fuzz_params \
-	tests/fuzz/fuzz_pdmodel
+	tests/fuzz/fuzz_pdmodel \
+	tests/fuzz/fuzz_text
 check_PROGRAMS += $(fuzz_programs)
 
 if ENABLE_FUZZER
@@ -26,3 +28,13 @@ tests_fuzz_fuzz_params_SOURCES = tests/fuzz/fuzz_params.c $(fuzz_main)
 tests_fuzz_fuzz_pdmodel_LDADD = $(PDM_LG_LIBS)
 tests_fuzz_fuzz_pdmodel_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_pdmodel_SOURCES = tests/fuzz/fuzz_pdmodel.c $(fuzz_main)
+
+tests_fuzz_fuzz_json_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_fuzz_fuzz_json_LDADD = $(PDM_IR_LIBS)
+tests_fuzz_fuzz_json_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_ir.h tests/fuzz/fuzz_json.c $(fuzz_main)
+
+tests_fuzz_fuzz_text_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_fuzz_fuzz_text_LDADD = $(PDM_IR_LIBS)
+tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_ir.h tests/fuzz/fuzz_text.c $(fuzz_main)

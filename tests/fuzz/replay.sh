@@ -43,7 +43,6 @@ replay() {
 
 replay fuzz_pdmodel -name '*.pdmodel' -o -name __model__
 replay fuzz_params -name '*.pdiparams' -o -name __params__
-# When the harnesses are there:
-# replay fuzz_json -name '*.json'
-# replay fuzz_text -name '*.pir.txt' -o -name '*.pirtest'
+replay fuzz_json -name '*.json'
+replay fuzz_text -name '*.pir.txt'
 tap_done

@@ -2,9 +2,15 @@
 
 #define SUITES(X) \
     X(interning)  \
+    X(infer_rows) \
+    X(infer_ops)  \
     X(ops)        \
     X(module)     \
     X(table)      \
-    X(verify)
+    X(verify)     \
+    X(json_scan)  \
+    X(json_read)  \
+    X(json_write) \
+    X(text)
 
 PDM_UNIT_MAIN(SUITES)

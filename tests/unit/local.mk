@@ -47,10 +47,17 @@ tests_unit_check_ir_SOURCES = \
 	tests/unit/ir/alloc.c \
 	tests/unit/ir/alloc.h \
 	tests/unit/ir/build.h \
+	tests/unit/ir/forms.h \
+	tests/unit/ir/infer_ops.c \
+	tests/unit/ir/infer_rows.c \
 	tests/unit/ir/interning.c \
+	tests/unit/ir/json_read.c \
+	tests/unit/ir/json_scan.c \
+	tests/unit/ir/json_write.c \
 	tests/unit/ir/module.c \
 	tests/unit/ir/ops.c \
 	tests/unit/ir/table.c \
+	tests/unit/ir/text.c \
 	tests/unit/ir/verify.c \
 	tests/unit/check_ir.c \
 	tests/unit/main.h
