@@ -70,10 +70,15 @@ tests_unit_check_ir_SOURCES = \
 # 	tests/unit/check_tr.c \
 # 	tests/unit/main.h
 
-# When the first suite is there:
-# unit_tests += tests/unit/check_api
-# tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
-# tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)
-# tests_unit_check_api_SOURCES = \
-# 	tests/unit/check_api.c \
-# 	tests/unit/main.h
+unit_tests += tests/unit/check_api
+tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
+tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)
+tests_unit_check_api_SOURCES = \
+	tests/unit/api/context.c \
+	tests/unit/api/convert.c \
+	tests/unit/api/model.c \
+	tests/unit/api/support.c \
+	tests/unit/api/support.h \
+	tests/unit/api/write.c \
+	tests/unit/check_api.c \
+	tests/unit/main.h

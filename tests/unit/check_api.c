@@ -1,0 +1,9 @@
+#include "unit/main.h"
+
+#define SUITES(X) \
+    X(api_context)  \
+    X(api_model)    \
+    X(api_convert)  \
+    X(api_write)
+
+PDM_UNIT_MAIN(SUITES)
