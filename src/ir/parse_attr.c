@@ -184,6 +184,13 @@ static pdm_status intern_shape(lexer *lex, shape_draft *d, pdm_ir_type *out)
 
 _Static_assert(sizeof(int64_t) == sizeof(size_t), "LoD offsets are parsed as 64-bit integers");
 
+static bool at_dim(lexer *lex)
+{
+    pdm_ir_text_skip(lex);
+    const char c = lex->at < lex->size ? lex->text[lex->at] : '\0';
+    return c == '-' || (c >= '0' && c <= '9');
+}
+
 /* <2x3xf32, ...> */
 static pdm_status parse_shaped(lexer *lex, pdm_ir_type_kind kind, pdm_ir_type *out)
 {
@@ -191,9 +198,7 @@ static pdm_status parse_shaped(lexer *lex, pdm_ir_type_kind kind, pdm_ir_type *o
     const size_t ints = lex->ints.n, types = lex->types.n;
 
     PDM_TRY(want(lex, "<"));
-    pdm_ir_text_skip(lex);
-    while (lex->at < lex->size && (lex->text[lex->at] == '-' ||
-                                   (lex->text[lex->at] >= '0' && lex->text[lex->at] <= '9'))) {
+    while (at_dim(lex)) {
         int64_t dim = 0;
         PDM_TRY(pdm_ir_text_int(lex, -1, INT64_MAX, &dim));
         if (!PDM_VEC_PUSH(&lex->ints, dim))

@@ -172,8 +172,8 @@ pdm_status pdm_ir_text_string(pdm_ir_text_lex *lex)
             return pdm_ir_text_fail_at(lex, start, PDM_D_TEXT_SYNTAX,
                                        "the text in quotes is not valid UTF-8");
         pdm_buf_put(&lex->string, lex->text + run, lex->at - run);
-        if (lex->at == lex->size)
-            return pdm_ir_text_fail_at(lex, start, PDM_D_TEXT_SYNTAX, "a quote is not closed");
+        if (lex->at == lex->size || lex->text[lex->at] == '\n')
+            return pdm_ir_text_fail_at(lex, start - 1, PDM_D_TEXT_SYNTAX, "a quote is not closed");
         if (lex->text[lex->at] == '"')
             break;
         if (lex->text[lex->at] != '\\')
