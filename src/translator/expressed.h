@@ -56,4 +56,38 @@ pdm_ir_value *pdm_tr_finite_log(pdm_tr_op *t, pdm_ir_value *x);
 pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name, double alpha,
                                 double beta);
 
+/* ---- LoD (expressed_lod.c) --------------------------------------------------------------------- */
+
+/*
+ * The framework carries the LoD of a tensor along at run time: most ops hand on that of their first
+ * operand. So the lengths of the sequences can be counted, and an LoD can be given to a result.
+ */
+
+/* Rows of each sequence of the last level, int64 [sequences]. */
+pdm_ir_value *pdm_tr_lengths(pdm_tr_op *t, pdm_ir_value *x);
+/* The first row of each sequence: sums of the lengths before it. */
+pdm_ir_value *pdm_tr_starts(pdm_tr_op *t, pdm_ir_value *lengths);
+/* Elements of x, each as often as its number in `times` says (both one-dimensional). */
+pdm_ir_value *pdm_tr_repeat(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *times);
+/* x with one level of LoD of such lengths, or with the LoD of another value. */
+pdm_ir_value *pdm_tr_with_lengths(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths);
+pdm_ir_value *pdm_tr_with_lod_of(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *other);
+/* x with one level of LoD of these offsets, int32. */
+pdm_ir_value *pdm_tr_with_offsets(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *offsets);
+/* 0, 1, ... for the first dim of x, int64; its LoD is not handed on. */
+pdm_ir_value *pdm_tr_row_numbers(pdm_tr_op *t, pdm_ir_value *x);
+/* LoD levels that the program declares for the first variable of an input slot. */
+int pdm_tr_lod_level(const pdm_tr_op *t, const char *slot);
+
+/* ---- loops --------------------------------------------------------------------------------------- */
+
+/* One turn: values holds the carried values on entry, and the new ones afterwards. */
+typedef void (*pdm_tr_turn)(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, void *user);
+/*
+ * pd_op.while for turn = 0 .. limit - 1 (int64 [1]). The n carried values are replaced by what is left of them;
+ * their types must not change from turn to turn.
+ */
+void pdm_tr_count_loop(pdm_tr_op *t, pdm_ir_value *limit, pdm_ir_value **values, size_t n,
+                       pdm_tr_turn body, void *user);
+
 #endif
