@@ -9,7 +9,7 @@
 #include "ir/pir_json_tags.h"
 #include "ir/pir_json_write.h"
 
-enum { FLUSH_AT = 64 * 1024 };
+enum { FLUSH_AT = 64 * 1024, MAX_CACHED = 2048, MAX_KEY = 32 };
 
 typedef struct writer {
     pdm_buf *buf;
@@ -21,6 +21,9 @@ typedef struct writer {
     int64_t next_result, next_arg;
     int64_t num_regions, num_blocks;
     pdm_map ids;
+    pdm_map
+        cached; /* type or attribute -> place of its compact text in cache: offset << 16 | size */
+    pdm_buf cache;
     bool no_memory;
     PDM_VEC(const pdm_ir_named_attr *) order; /* attributes of the op at hand */
 } writer;
@@ -81,13 +84,53 @@ static void end(writer *w, char bracket)
     w->empty = false;
 }
 
+/* name is short and needs no escape. */
 static void key(writer *w, const char *name)
 {
+    char text[MAX_KEY + 4];
+    const size_t size = strlen(name);
+
     prefix(w);
-    pdm_buf_putc(w->buf, '"');
-    pdm_buf_puts(w->buf, name);
-    pdm_buf_puts(w->buf, w->indent ? "\": " : "\":");
+    text[0] = '"';
+    memcpy(text + 1, name, size);
+    memcpy(text + 1 + size, "\": ", 3);
+    pdm_buf_put(w->buf, text, size + (w->indent ? 4 : 3));
     w->after_key = true;
+}
+
+/*
+ * Types and attributes are interned and few are different, so that most of a compact file is text
+ * written before. True if it was put; else the caller puts it and tells by keep_cached where it
+ * began.
+ */
+static bool put_cached(writer *w, const void *object)
+{
+    const pdm_map_entry *entry = w->indent ? NULL : pdm_map_find(&w->cached, object);
+
+    prefix(w);
+    w->after_key = true;
+    if (!entry)
+        return false;
+    const uint64_t place = entry->value.num;
+    pdm_buf_put(w->buf, w->cache.data + (place >> 16), (size_t)(place & 0xffff));
+    w->after_key = false;
+    return true;
+}
+
+static void keep_cached(writer *w, const void *object, size_t start)
+{
+    const size_t size = w->buf->size - start;
+
+    if (w->indent || size > MAX_CACHED || !pdm_buf_ok(w->buf))
+        return;
+    pdm_map_entry *entry = pdm_map_put(&w->cached, object);
+    if (!entry) {
+        w->no_memory = true;
+        return;
+    }
+    entry->value.num = (uint64_t)w->cache.size << 16 | size;
+    pdm_buf_put(&w->cache, w->buf->data + start, size);
+    w->no_memory = w->no_memory || !pdm_buf_ok(&w->cache);
 }
 
 static void put_string(writer *w, const char *text, size_t size)
@@ -205,7 +248,7 @@ static void put_type_data(writer *w, pdm_ir_type type)
     }
 }
 
-static void put_type(writer *w, pdm_ir_type type)
+static void put_fresh_type(writer *w, pdm_ir_type type)
 {
     begin(w, '{');
     key(w, "#");
@@ -218,6 +261,17 @@ static void put_type(writer *w, pdm_ir_type type)
         end(w, ']');
     }
     end(w, '}');
+}
+
+static void put_type(writer *w, pdm_ir_type type)
+{
+    if (!type) {
+        put_fresh_type(w, type);
+    } else if (!put_cached(w, type)) {
+        const size_t start = w->buf->size;
+        put_fresh_type(w, type);
+        keep_cached(w, type, start);
+    }
 }
 
 /* ---- attributes
@@ -369,10 +423,14 @@ static void put_attr_data(writer *w, pdm_ir_attr attr)
 
 static void put_attr(writer *w, pdm_ir_attr attr)
 {
+    if (put_cached(w, attr))
+        return;
+    const size_t start = w->buf->size;
     begin(w, '{');
     key(w, "#");
     put_attr_data(w, attr);
     end(w, '}');
+    keep_cached(w, attr, start);
 }
 
 static void put_named_attr(writer *w, const pdm_ir_named_attr *named)
@@ -660,11 +718,14 @@ static pdm_status write_program(const pdm_ir_module *module, const pdm_ir_json_l
     writer w = {.buf = buf, .out = out, .next_result = 1, .next_arg = -1, .empty = true};
 
     PDM_TRY(pdm_ir_json_check(module, sink));
+    pdm_buf_init(&w.cache);
     w.indent = layout ? layout->indent : 0;
     w.result_attrs = module->trainable;
     put_program(&w, module);
     flush(&w);
     pdm_map_deinit(&w.ids);
+    pdm_map_deinit(&w.cached);
+    pdm_buf_deinit(&w.cache);
     PDM_VEC_FREE(&w.order);
     return w.no_memory || !pdm_buf_ok(buf) ? PDM_NOMEM : PDM_OK;
 }
