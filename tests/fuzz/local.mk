@@ -38,3 +38,17 @@ tests_fuzz_fuzz_text_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_text_LDADD = $(PDM_IR_LIBS)
 tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_ir.h tests/fuzz/fuzz_text.c $(fuzz_main)
+
+EXTRA_DIST += \
+	tests/fuzz/seeds/fuzz_json/attrs.json \
+	tests/fuzz/seeds/fuzz_json/types.json \
+	tests/fuzz/seeds/fuzz_json/while.json \
+	tests/fuzz/seeds/fuzz_text/absent.pir \
+	tests/fuzz/seeds/fuzz_text/by_hand.pir \
+	tests/fuzz/seeds/fuzz_text/attributes.pir \
+	tests/fuzz/seeds/fuzz_text/empty_blocks.pir \
+	tests/fuzz/seeds/fuzz_text/cond.pir \
+	tests/fuzz/seeds/fuzz_text/if.pir \
+	tests/fuzz/seeds/fuzz_text/types.pir \
+	tests/fuzz/seeds/fuzz_text/while_nested.pir \
+	tests/fuzz/seeds/fuzz_text/while_loop.pir

@@ -1,0 +1,3 @@
+{
+  () = "legacy.regions" () {} : () -> () { } else { ^() } else { ^() ^(%a: f32) () = "legacy.use" (%a) {} : (f32) -> () ^() }
+}
