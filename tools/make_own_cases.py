@@ -414,6 +414,129 @@ pad2d_cases()
 v1_cases()
 
 
+# ---- detection -----------------------------------------------------------------------------------------------
+
+def boxes(b, *shape, size=40):
+    lo = b.rand(*shape, 2) * size
+    return np.concatenate([lo, lo + b.rand(*shape, 2) * size / 2 + 1], -1).astype("float32")
+
+
+NMS = dict(background_label=0, score_threshold=0.1, nms_top_k=10, nms_threshold=0.4, nms_eta=1.0, keep_top_k=6, normalized=False)
+
+
+@each(one=("multiclass_nms", 1, {}), three=("multiclass_nms", 3, {}), none=("multiclass_nms", 3, dict(score_threshold=2.0)), some=("multiclass_nms", 3, dict(score_threshold=0.93)),
+      eta=("multiclass_nms", 2, dict(nms_eta=0.8, nms_threshold=0.7, background_label=-1)), all=("multiclass_nms", 2, dict(nms_top_k=-1, keep_top_k=-1, normalized=True)),
+      none2=("multiclass_nms2", 2, dict(score_threshold=2.0)), three2=("multiclass_nms2", 3, dict(score_threshold=0.8)))
+def nms(b, type, n, attrs):
+    ins = {"BBoxes": [b.x("b", boxes(b, n, 8), (-1, 8, 4))], "Scores": [b.x("s", b.rand(n, 3, 8), (-1, 3, 8))]}
+    b.op(type, ins, {"Out": "float32", "Index": "int32"} if type.endswith("2") else {"Out": "float32"}, {**NMS, **attrs})
+
+
+@each(v1=("multiclass_nms",), v2=("multiclass_nms2",))
+def nms_lod(b, type):
+    ins = {"BBoxes": [b.x("b", boxes(b, 9, 3), (-1, 3, 4), [[0, 4, 9]])], "Scores": [b.x("s", b.rand(9, 3), (-1, 3), [[0, 4, 9]])]}
+    b.op(type, ins, {"Out": "float32", "Index": "int32"} if type.endswith("2") else {"Out": "float32"}, NMS)
+
+
+@each(pixels=(False,), touching=(True,))
+def iou_similarity(b, normalized):
+    x, y = boxes(b, 4), boxes(b, 3)
+    y[0] = x[1]
+    y[1] = [5, 5, 5, 5]
+    x[0] = [5, 5, 5, 5]
+    b.op("iou_similarity", {"X": [b.x("x", x, (-1, 4))], "Y": [b.x("y", y, (-1, 4))]}, {"Out": "float32"}, {"box_normalized": normalized})
+
+
+@each(four=(4, 4.135), clipped=(3, 0.1), one=(1, 4.135))
+def box_decoder_and_assign(b, classes, clip):
+    s = b.rand(5, classes)
+    s[2] = 0.5
+    if classes > 2:
+        s[3, 1:] = -2
+    b.op("box_decoder_and_assign", {"PriorBox": [b.x("p", boxes(b, 5), (-1, 4))], "PriorBoxVar": [b.x("v", np.float32([.1, .1, .2, .2]))],
+                                    "TargetBox": [b.x("t", b.randn(5, classes * 4), (-1, classes * 4))], "BoxScore": [b.x("s", s, (-1, classes))]},
+         {"DecodeBox": "float32", "OutputAssignBox": "float32"}, {"box_clip": clip})
+
+
+@case
+def polygon_box_transform__batch(b):
+    b.op("polygon_box_transform", {"Input": [b.x("x", b.randn(2, 4, 3, 5), (-1, 4, -1, -1))]}, {"Output": "float32"})
+
+
+# ---- sequences -----------------------------------------------------------------------------------------------
+
+L3 = [[0, 2, 2, 5]]
+L2 = [[0, 1, 3], [0, 2, 4, 7]]
+
+
+@each(empty=(L3, 5))
+def sequence_reverse(b, lod, n):
+    b.op("sequence_reverse", {"X": [b.x("x", b.randn(n, 2, 2), (-1, 2, 2), lod)]}, {"Y": "float32"})
+
+
+@each(empty=(L3, [[0, 1, 3, 3]]),)
+def sequence_concat(b, l0, l1):
+    b.op("sequence_concat", {"X": [b.x("x", b.randn(5, 2), (-1, 2), l0), b.x("y", b.randn(3, 2), (-1, 2), l1)]}, {"Out": "float32"})
+
+
+@each(empty=(L3,), x_lod=([[0, 2, 3, 4]],))
+def sequence_expand_as(b, lod):
+    b.op("sequence_expand_as", {"X": [b.x("x", b.randn(3, 2), (-1, 2))], "Y": [b.x("y", b.randn(lod[0][-1], 1), (-1, 1), lod)]}, {"Out": "float32"})
+
+
+@each(auto=([0.5], -1, 2), fixed=([0.5], 4, 2), row=([0.5, 1.0], 3, 2), wide=([0.5], -1, None))
+def sequence_pad(b, pad, length, width):
+    x = b.randn(5, 2) if width else b.randn(5, 3, 2)
+    b.op("sequence_pad", {"X": [b.x("x", x, (-1,) + x.shape[1:], L3)], "PadValue": [b.x("p", np.float32(pad))]}, {"Out": "float32", "Length": "int64"}, {"padded_length": length})
+
+
+@case
+def sequence_pad__i64(b):
+    b.op("sequence_pad", {"X": [b.x("x", np.int64([[1], [2], [3]]), (-1, 1), [[0, 1, 3]])], "PadValue": [b.x("p", np.int64([9]))]}, {"Out": "int64", "Length": "int64"}, {"padded_length": -1})
+
+
+@case
+def sequence_unpad__wide(b):
+    b.op("sequence_unpad", {"X": [b.x("x", b.randn(3, 4, 2, 2), (3, -1, 2, 2))], "Length": [b.x("l", np.int64([2, 1, 4]))]}, {"Out": "float32"})
+
+
+@each(a=(L3, [[1], [0], [1]], [[1], [0], [2]]),)
+def sequence_slice(b, lod, offset, length):
+    b.op("sequence_slice", {"X": [b.x("x", b.randn(5, 3), (-1, 3), lod)], "Offset": [b.x("o", np.int64(offset))], "Length": [b.x("l", np.int64(length))]}, {"Out": "float32"})
+
+
+@case
+def sequence_slice__plain(b):
+    b.op("sequence_slice", {"X": [b.x("x", b.randn(6, 3), (-1, 3), [[0, 2, 6]])], "Offset": [b.x("o", np.int64([[0], [1]]))], "Length": [b.x("l", np.int64([[2], [2]]))]}, {"Out": "float32"})
+
+
+@each(some=([2, 3],), none=([],), all=([1, 2, 3, 4],))
+def sequence_erase(b, tokens):
+    b.op("sequence_erase", {"X": [b.x("x", np.int32([[1], [2], [3], [4], [2]]), (-1, 1), [[0, 3, 5]])]}, {"Out": "int32"}, {"tokens": tokens})
+
+
+@each(win3=(3, 0), win2=(2, 7), win9=(9, 5))
+def sequence_enumerate(b, win, pad):
+    b.op("sequence_enumerate", {"X": [b.x("x", np.int64([[1], [2], [3], [4], [6]]), (-1, 1), L3)]}, {"Out": "int64"}, {"win_size": win, "pad_value": pad})
+
+
+@each(wider=(4,), narrower=(1,))
+def sequence_reshape(b, dim):
+    b.op("sequence_reshape", {"X": [b.x("x", b.randn(6, 2), (-1, 2), [[0, 2, 6]])]}, {"Out": "float32"}, {"new_dim": dim})
+
+
+@case
+def sequence_scatter__empty(b):
+    b.op("sequence_scatter", {"X": [b.x("x", b.randn(3, 5), (-1, 5))], "Ids": [b.x("i", np.int64([[0], [2], [1], [1], [4]]), (-1, 1), L3)],
+                              "Updates": [b.x("u", b.randn(5, 1), (-1, 1), L3)]}, {"Out": "float32"})
+
+
+@case
+def iou_similarity__tiny(b):
+    x = np.float32([[0, 0, 1e-5, 1e-5], [0, 0, 1e-4, 1e-4], [0, 0, 1e-3, 1e-3], [3, 3, 2, 2], [3, 3, 2, 4]])
+    b.op("iou_similarity", {"X": [b.x("x", x, (-1, 4))], "Y": [b.x("y", x[:4], (-1, 4))]}, {"Out": "float32"}, {"box_normalized": True})
+
+
 if __name__ == "__main__":
     target, wanted = sys.argv[1], sys.argv[2:]
     for case_name, case_fn in CASES.items():

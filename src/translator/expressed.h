@@ -67,6 +67,8 @@ pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name,
 pdm_ir_value *pdm_tr_lengths(pdm_tr_op *t, pdm_ir_value *x);
 /* The first row of each sequence: sums of the lengths before it. */
 pdm_ir_value *pdm_tr_starts(pdm_tr_op *t, pdm_ir_value *lengths);
+/* Where each sequence ends: sums up to and with each length. */
+pdm_ir_value *pdm_tr_running_sum(pdm_tr_op *t, pdm_ir_value *lengths);
 /* Elements of x, each as often as its number in `times` says (both one-dimensional). */
 pdm_ir_value *pdm_tr_repeat(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *times);
 /* x with one level of LoD of such lengths, or with the LoD of another value. */

@@ -38,7 +38,7 @@ void pdm_tr_h_iou_similarity(pdm_tr_op *t)
     pdm_ir_value *end = pdm_tr_binary(t, "pd_op.minimum", high[0], high[1]);
     pdm_ir_value *common = area(t, pdm_tr_unary(t, "pd_op.relu", sides(t, begin, end, extra)));
     pdm_ir_value *all = pdm_tr_binary(t, "pd_op.add", areas[0], areas[1]);
-    all = pdm_tr_binary(t, "pd_op.subtract", all, common);
+    all = pdm_tr_scale(t, pdm_tr_binary(t, "pd_op.subtract", all, common), 1, 1e-10);
     pdm_ir_value *out = pdm_tr_binary(t, "pd_op.divide", common, all);
     pdm_tr_out(t, "Out", pdm_tr_squeeze(t, out, (int64_t[]){2}, 1));
 }
@@ -104,14 +104,20 @@ void pdm_tr_h_box_decoder_and_assign(pdm_tr_op *t)
         pdm_tr_out(t, "OutputAssignBox", pdm_tr_unary(t, "pd_op.assign", prior));
         return;
     }
+    pdm_ir_value *others = columns(t, score, 1, classes);
     pdm_ir_value *best = pdm_tr_emit1(
-        t, "pd_op.argmax", PDM_TR_OPS(columns(t, score, 1, classes), pdm_tr_const_i(t, PDM_I64, 1)),
+        t, "pd_op.argmax", PDM_TR_OPS(others, pdm_tr_const_i(t, PDM_I64, 1)),
         PDM_TR_ATTRS({"keepdims", pdm_tr_a_bool(t, true), 0}));
     best = pdm_tr_unsqueeze(t, pdm_tr_scale(t, best, 1, 1), (int64_t[]){2}, 1);
     const pdm_tr_dim wide[3] = {PDM_TR_DIM_OF(target, 0), PDM_TR_DIM(1), PDM_TR_DIM(4)};
     best = pdm_tr_expand_dims(t, best, wide, 3);
-    boxes = pdm_tr_take_along(t, boxes, best, 1);
-    pdm_tr_out(t, "OutputAssignBox", pdm_tr_squeeze(t, boxes, &middle, 1));
+    boxes = pdm_tr_squeeze(t, pdm_tr_take_along(t, boxes, best, 1), &middle, 1);
+    /* A best score of -1 or less: no class at all. */
+    pdm_ir_value *top = pdm_tr_reduce(t, "pd_op.max", others, &middle, 1, true);
+    pdm_ir_value *any =
+        pdm_tr_binary(t, "pd_op.greater_than", top, pdm_tr_like_const(t, top, -1));
+    any = pdm_tr_expand_dims(t, any, (pdm_tr_dim[]){wide[0], wide[2]}, 2);
+    pdm_tr_out(t, "OutputAssignBox", pdm_tr_where(t, any, boxes, prior));
 }
 
 /* Even channels hold offsets to the column, odd ones to the row; four pixels a place. */
@@ -188,21 +194,43 @@ static pdm_ir_value *or_minus_one(pdm_tr_op *t, pdm_ir_value *rows, int64_t widt
     return out;
 }
 
+/* "Nothing found" is one row of the first image then; the offsets are [0, 1], however many images there are. */
+static pdm_ir_value *offsets_or_one(pdm_tr_op *t, pdm_ir_value *counts, pdm_ir_value *rows)
+{
+    pdm_ir_value *zero = PDM_TR_INTS(t, 0), *one = PDM_TR_INTS(t, 1);
+    pdm_ir_value *ends = pdm_tr_running_sum(t, pdm_tr_cast(t, counts, PDM_I64));
+    if (pdm_tr_known_dim(counts, 0) == 1) {
+        pdm_ir_value *parts[2] = {zero, pdm_tr_binary(t, "pd_op.maximum", ends, one)};
+        return pdm_tr_cast(t, pdm_tr_concat(t, parts, 2, 0), PDM_I32);
+    }
+    pdm_ir_value *found = pdm_tr_binary(t, "pd_op.minimum", pdm_tr_dim_value(t, rows, 0), one);
+    pdm_ir_value *images =
+        pdm_tr_binary(t, "pd_op.multiply", pdm_tr_dim_value(t, counts, 0), found);
+    pdm_ir_value *parts[3] = {zero, pdm_tr_slice_by(t, ends, 0, zero, images),
+                              pdm_tr_slice_by(t, one, 0, found, one)};
+    return pdm_tr_cast(t, pdm_tr_concat(t, parts, 3, 0), PDM_I32);
+}
+
 void pdm_tr_h_multiclass_nms(pdm_tr_op *t)
 {
-    pdm_ir_value *boxes = pdm_tr_in(t, "BBoxes"), *scores = pdm_tr_in(t, "Scores");
+    pdm_ir_value *boxes = pdm_tr_in(t, "BBoxes"), *scores = pdm_tr_in(t, "Scores"), *counts = NULL;
     int rank = pdm_tr_need_rank(t, scores);
     if (t->failed || !boxes)
         return;
-    if (rank != 3) {
-        pdm_tr_unsupported(t, NULL, "'%s' on boxes with LoD", t->op->type);
-        return;
-    }
-    pdm_ir_op *op = emit_nms3(t, boxes, scores, NULL);
-    pdm_ir_value *out = pdm_tr_result(op, 0);
+    if (rank == 2)
+        counts = pdm_tr_cast(t, pdm_tr_lengths(t, boxes), PDM_I32);
+    pdm_ir_op *op = emit_nms3(t, boxes, scores, counts);
+    pdm_ir_value *out = pdm_tr_result(op, 0), *index = pdm_tr_result(op, 1), *rows = out;
+    counts = pdm_tr_result(op, 2);
     int64_t width = pdm_tr_known_dim(boxes, 2) + 2;
-    if (strcmp(t->op->type, "multiclass_nms") == 0)
-        out = or_minus_one(t, out, width > 2 ? width : 6);
+    if (strcmp(t->op->type, "multiclass_nms") == 0) {
+        out = or_minus_one(t, rows, width > 2 ? width : 6);
+        out = pdm_tr_with_offsets(t, out, offsets_or_one(t, counts, rows));
+    } else {
+        out = pdm_tr_with_lengths(t, out, pdm_tr_cast(t, counts, PDM_I64));
+        if (pdm_tr_has_out(t, "Index"))
+            index = pdm_tr_with_lod_of(t, index, out);
+    }
     pdm_tr_out(t, "Out", out);
-    pdm_tr_out(t, "Index", pdm_tr_result(op, 1));
+    pdm_tr_out(t, "Index", index);
 }
