@@ -31,6 +31,7 @@ build_tests = \
 TESTS += $(build_tests)
 EXTRA_DIST += $(build_tests) tests/tap/tap.sh tests/valgrind.sh
 
+include tests/tools/local.mk
 include tests/unit/local.mk
 include tests/text/local.mk
 include tests/cli/local.mk

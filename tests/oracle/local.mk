@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	tests/oracle/cases.py \
 	tests/oracle/expected.tsv \
 	tests/oracle/framework_wrong.tsv \
+	tests/oracle/infer.py \
 	tests/oracle/models.py \
 	tests/oracle/ops.py \
 	tests/oracle/oracle.py \
