@@ -22,8 +22,7 @@ enum { INDENT = 4 };
 /* Parameters are copied in pieces of this size, so that a request to stop is heard. */
 #define COPY_PIECE ((uint64_t)256 << 20)
 
-/* ---- where
- * ---------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 typedef struct target {
     char *program, *params; /* malloc'ed */
@@ -109,8 +108,7 @@ pdm_status pdm_output_check(pdm_context *context, const char *path,
     return status;
 }
 
-/* ---- what is there already
- * ------------------------------------------------------------------------ */
+/* ---- what is there already ------------------------------------------------------------------- */
 
 /* What is to be written, and the outputs on their way. */
 typedef struct writer {
@@ -215,8 +213,7 @@ static pdm_status check_target(writer *w)
     return check_stale(w);
 }
 
-/* ---- the two files
- * -------------------------------------------------------------------------------- */
+/* ---- the two files --------------------------------------------------------------------------- */
 
 static pdm_status make_folder(writer *w)
 {

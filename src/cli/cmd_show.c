@@ -5,8 +5,7 @@
 
 #include "cli.h"
 
-/* ---- the histogram of ops
- * --------------------------------------------------------------------------- */
+/* ---- the histogram of ops -------------------------------------------------------------------- */
 
 typedef struct op_count {
     const char *type; /* of the model */
@@ -78,8 +77,7 @@ static void ops_json(const histogram *h)
     putchar('}');
 }
 
-/* ---- the summary
- * ------------------------------------------------------------------------------------ */
+/* ---- the summary ----------------------------------------------------------------------------- */
 
 typedef pdm_status (*info_fn)(const pdm_model *, size_t, pdm_tensor_info *);
 
@@ -165,8 +163,7 @@ static void summary_json(const pdm_model *model)
            pdm_model_num_ops(model));
 }
 
-/* ---- the command
- * ------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* What is to be printed, gathered first, so that a failure prints nothing. */
 typedef struct view {

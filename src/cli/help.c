@@ -138,8 +138,7 @@ void cli_print_help(FILE *out, cli_command command)
         fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].what);
 }
 
-/* ---- the manual page
- * ---------------------------------------------------------------------------------- */
+/* ---- the manual page ------------------------------------------------------------------------- */
 
 /* Text in roff: hyphens that are meant as such, backslashes, and no line that begins like a
  * request. */

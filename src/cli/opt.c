@@ -28,8 +28,7 @@ static const char see_help[] = "see pdmigrate --help";
 /* What getopt_long returns for an option: its index above all letters. */
 enum { LONG_BASE = 256 };
 
-/* ---- tables for getopt
- * ------------------------------------------------------------------------------ */
+/* ---- tables for getopt ----------------------------------------------------------------------- */
 
 typedef struct tables {
     struct option longs[CLI_NUM_OPTS + 1];
@@ -67,8 +66,7 @@ static int option_of(int code)
     return -1;
 }
 
-/* ---- guesses
- * ---------------------------------------------------------------------------------------- */
+/* ---- guesses --------------------------------------------------------------------------------- */
 
 /* Edit distance, with neighbours exchanged as one step; words longer than a row are far from all.
  */
@@ -130,8 +128,7 @@ static const char *guess_option(const char *word)
     return best;
 }
 
-/* ---- parsing
- * ---------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static int unknown_option(cli_report *report, const char *text)
 {

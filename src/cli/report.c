@@ -20,8 +20,7 @@ void cli_report_deinit(cli_report *report)
     *report = (cli_report){0};
 }
 
-/* ---- exit codes
- * ----------------------------------------------------------------------------------- */
+/* ---- exit codes ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;
@@ -53,8 +52,7 @@ static const char *exit_name(int code)
     return "internal";
 }
 
-/* ---- text
- * ----------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const char *const severities[] = {"note", "warning", "error"};
 
@@ -150,8 +148,7 @@ uint64_t cli_params_bytes(const pdm_model *model)
     return bytes;
 }
 
-/* ---- JSON
- * ----------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Length of the UTF-8 character at p, 0 when there is none. */
 static size_t utf8_length(const unsigned char *p)
@@ -256,8 +253,7 @@ void cli_json_end(cli_report *report)
     printf(", \"diagnostics\": [%s]}\n", report->text ? report->text : "");
 }
 
-/* ---- both
- * ----------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 void cli_report_diagnostic(void *user, const pdm_diagnostic *diagnostic)
 {
