@@ -166,8 +166,9 @@ pdm_dtype pdm_ir_attr_dtype_of(const pdm_ir_infer *in, const char *name)
     if (attr->kind == PDM_IR_ATTR_DTYPE)
         return attr->dtype;
     int64_t legacy; /* a few ops keep the legacy number */
-    return attr_int(attr, &legacy) && legacy >= 0 && legacy < 64 ? pdm_dtype_from_legacy((int)legacy)
-                                                                 : PDM_UNDEFINED;
+    return attr_int(attr, &legacy) && legacy >= 0 && legacy < 64
+               ? pdm_dtype_from_legacy((int)legacy)
+               : PDM_UNDEFINED;
 }
 
 static int64_t within(int64_t v)
@@ -313,7 +314,8 @@ static void ints_from_combine(const pdm_ir_op *combine, pdm_ir_ints *out)
     out->n = combine->num_operands;
     for (uint32_t i = 0; i < combine->num_operands; i++) {
         size_t got;
-        out->known[i] = plain_ints(pdm_ir_op_operand_value(combine, i), &out->v[i], 1, &got) && got == 1;
+        out->known[i] =
+            plain_ints(pdm_ir_op_operand_value(combine, i), &out->v[i], 1, &got) && got == 1;
         out->v[i] = out->known[i] ? within(out->v[i]) : -1;
         out->constant &= out->known[i];
     }
@@ -372,7 +374,8 @@ void pdm_ir_out_meta(pdm_ir_infer *in, size_t result, const pdm_ir_meta *meta)
     out->absent = false;
 }
 
-void pdm_ir_out_dims(pdm_ir_infer *in, size_t result, pdm_dtype dtype, int rank, const int64_t *dims)
+void pdm_ir_out_dims(pdm_ir_infer *in, size_t result, pdm_dtype dtype, int rank,
+                     const int64_t *dims)
 {
     pdm_ir_meta meta = pdm_ir_meta_make(dtype, rank, dims);
     pdm_ir_out_meta(in, result, &meta);

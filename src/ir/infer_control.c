@@ -38,8 +38,8 @@ pdm_status pdm_ir_infer_if(pdm_ir_infer *in)
 }
 
 /*
- * cond, values; the body yields the next cond and values. What goes in is often a stand-in for a value that the body sets first, so the body's
- * dtype and rank are believed where they differ.
+ * cond, values; the body yields the next cond and values. What goes in is often a stand-in for a
+ * value that the body sets first, so the body's dtype and rank are believed where they differ.
  */
 pdm_status pdm_ir_infer_while(pdm_ir_infer *in)
 {
@@ -153,7 +153,8 @@ pdm_status pdm_ir_infer_array_write(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* Elements of an array need not have one shape: only the rank is believed. `extra` axes come on top. */
+/* Elements of an array need not have one shape: only the rank is believed. `extra` axes come on
+ * top. */
 static void out_array_element(pdm_ir_infer *in, int extra)
 {
     pdm_ir_meta array = pdm_ir_in_meta(in, 0);

@@ -143,7 +143,8 @@ pdm_status pdm_ir_infer_triu_indices(pdm_ir_infer *in)
     int64_t rows = pdm_ir_attr_int(in, "row", -1), columns = pdm_ir_attr_int(in, "col", -1);
     int64_t below = lower_count(rows, columns, pdm_ir_attr_int(in, "offset", 0) - 1);
     int64_t all = pdm_ir_dim_mul(rows, columns);
-    pdm_ir_out_dims(in, 0, given_or(in, PDM_I64), 2, (int64_t[]){2, below < 0 || all < 0 ? -1 : all - below});
+    pdm_ir_out_dims(in, 0, given_or(in, PDM_I64), 2,
+                    (int64_t[]){2, below < 0 || all < 0 ? -1 : all - below});
     return PDM_OK;
 }
 
@@ -171,7 +172,8 @@ pdm_status pdm_ir_infer_multinomial(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* lengths, max_len: the lengths' dims and a last axis of max_len, which is the longest length when negative */
+/* lengths, max_len: the lengths' dims and a last axis of max_len, which is the longest length when
+ * negative */
 pdm_status pdm_ir_infer_sequence_mask(pdm_ir_infer *in)
 {
     pdm_ir_meta out = pdm_ir_in_meta(in, 0);
@@ -204,6 +206,8 @@ pdm_status pdm_ir_infer_shape64(pdm_ir_infer *in)
 /* Places of what is not zero: [how many, rank] */
 pdm_status pdm_ir_infer_nonzero(pdm_ir_infer *in)
 {
-    pdm_ir_out_dims(in, 0, PDM_I64, 2, (int64_t[]){pdm_ir_attr_int(in, "total_true_num", -1), pdm_ir_in_meta(in, 0).rank});
+    pdm_ir_out_dims(
+        in, 0, PDM_I64, 2,
+        (int64_t[]){pdm_ir_attr_int(in, "total_true_num", -1), pdm_ir_in_meta(in, 0).rank});
     return PDM_OK;
 }

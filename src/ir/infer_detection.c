@@ -9,7 +9,8 @@ static int64_t array_count(const pdm_ir_infer *in, const char *name)
     return attr && attr->kind == PDM_IR_ATTR_ARRAY ? (int64_t)attr->count : -1;
 }
 
-/* Aspect ratios as the kernel expands them: 1 first, then each new one, with its inverse when flipped. */
+/* Aspect ratios as the kernel expands them: 1 first, then each new one, with its inverse when
+ * flipped. */
 static int64_t expanded_ratios(const pdm_ir_infer *in)
 {
     pdm_ir_attr attr = pdm_ir_state_attr(in->state, "aspect_ratios");
@@ -44,14 +45,16 @@ static void grid_of_anchors(pdm_ir_infer *in, int64_t anchors)
 pdm_status pdm_ir_infer_prior_box(pdm_ir_infer *in)
 {
     int64_t max_sizes = array_count(in, "max_sizes");
-    grid_of_anchors(in, pdm_ir_dim_add(pdm_ir_dim_mul(expanded_ratios(in), array_count(in, "min_sizes")),
-                                       max_sizes < 0 ? 0 : max_sizes));
+    grid_of_anchors(
+        in, pdm_ir_dim_add(pdm_ir_dim_mul(expanded_ratios(in), array_count(in, "min_sizes")),
+                           max_sizes < 0 ? 0 : max_sizes));
     return PDM_OK;
 }
 
 pdm_status pdm_ir_infer_anchor_generator(pdm_ir_infer *in)
 {
-    grid_of_anchors(in, pdm_ir_dim_mul(array_count(in, "anchor_sizes"), array_count(in, "aspect_ratios")));
+    grid_of_anchors(
+        in, pdm_ir_dim_mul(array_count(in, "anchor_sizes"), array_count(in, "aspect_ratios")));
     return PDM_OK;
 }
 
@@ -60,8 +63,10 @@ pdm_status pdm_ir_infer_box_coder(pdm_ir_infer *in)
 {
     pdm_ir_meta prior = pdm_ir_in_meta(in, 0), target = pdm_ir_in_meta(in, 2);
     pdm_ir_attr kind = pdm_ir_state_attr(in->state, "code_type");
-    bool encode = kind && kind->kind == PDM_IR_ATTR_STR && kind->u.s.size && kind->u.s.text[0] == 'e';
-    int64_t dims[3] = {pdm_ir_meta_dim(&target, 0), pdm_ir_meta_dim(&prior, 0), pdm_ir_meta_dim(&prior, 1)};
+    bool encode =
+        kind && kind->kind == PDM_IR_ATTR_STR && kind->u.s.size && kind->u.s.text[0] == 'e';
+    int64_t dims[3] = {pdm_ir_meta_dim(&target, 0), pdm_ir_meta_dim(&prior, 0),
+                       pdm_ir_meta_dim(&prior, 1)};
     if (encode)
         pdm_ir_out_dims(in, 0, target.dtype, 3, dims);
     else
@@ -75,8 +80,9 @@ pdm_status pdm_ir_infer_distribute_fpn(pdm_ir_infer *in)
     pdm_ir_meta rois = pdm_ir_in_meta(in, 0);
     for (size_t r = 0; r < 2 && r < in->num_results; r++)
         for (size_t i = 0; in->results[r].elements && i < in->results[r].num_elements; i++)
-            in->results[r].elements[i] = r == 0 ? pdm_ir_meta_make(rois.dtype, 2, (int64_t[]){-1, 4})
-                                                : pdm_ir_meta_make(PDM_I32, 1, NULL);
+            in->results[r].elements[i] = r == 0
+                                             ? pdm_ir_meta_make(rois.dtype, 2, (int64_t[]){-1, 4})
+                                             : pdm_ir_meta_make(PDM_I32, 1, NULL);
     pdm_ir_out_dims(in, 2, PDM_I32, 2, (int64_t[]){pdm_ir_meta_dim(&rois, 0), 1});
     return PDM_OK;
 }

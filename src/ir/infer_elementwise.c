@@ -48,7 +48,8 @@ pdm_status pdm_ir_infer_complex_of(pdm_ir_infer *in)
 /* condition, x, y */
 pdm_status pdm_ir_infer_where(pdm_ir_infer *in)
 {
-    pdm_ir_meta c = pdm_ir_in_meta(in, 0), x = pdm_ir_in_meta(in, 1), y = pdm_ir_in_meta(in, 2), out;
+    pdm_ir_meta c = pdm_ir_in_meta(in, 0), x = pdm_ir_in_meta(in, 1), y = pdm_ir_in_meta(in, 2),
+                out;
     out = x;
     pdm_ir_meta_broadcast(&x, &y, &out);
     pdm_ir_meta_broadcast(&out, &c, &out);
@@ -126,8 +127,10 @@ pdm_status pdm_ir_infer_matmul(pdm_ir_infer *in)
 {
     pdm_ir_meta out;
     matmul_dims(pdm_ir_in_meta(in, 0), pdm_ir_in_meta(in, 1),
-                pdm_ir_state_bool(in->state, "transpose_x", false) || pdm_ir_state_bool(in->state, "trans_x", false),
-                pdm_ir_state_bool(in->state, "transpose_y", false) || pdm_ir_state_bool(in->state, "trans_y", false),
+                pdm_ir_state_bool(in->state, "transpose_x", false) ||
+                    pdm_ir_state_bool(in->state, "trans_x", false),
+                pdm_ir_state_bool(in->state, "transpose_y", false) ||
+                    pdm_ir_state_bool(in->state, "trans_y", false),
                 &out);
     if (pdm_ir_state_str_is(in->state, "output_dtype", "float16"))
         out.dtype = PDM_F16;
@@ -172,7 +175,8 @@ pdm_status pdm_ir_infer_fc(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_multi_dot(pdm_ir_infer *in)
 {
     size_t n = pdm_ir_in_vector_size(in, 0);
-    pdm_ir_meta first = pdm_ir_in_element(in, 0, 0), last = pdm_ir_in_element(in, 0, n ? n - 1 : 0), out;
+    pdm_ir_meta first = pdm_ir_in_element(in, 0, 0), last = pdm_ir_in_element(in, 0, n ? n - 1 : 0),
+                out;
     out = pdm_ir_meta_make(first.dtype, first.rank < 0 || last.rank < 0 ? -1 : 0, NULL);
     if (first.rank == 2)
         (void)pdm_ir_meta_push(&out, first.dims[0]);
@@ -189,7 +193,8 @@ pdm_status pdm_ir_infer_kron(pdm_ir_infer *in)
     int rank = x.rank < 0 || y.rank < 0 ? -1 : x.rank > y.rank ? x.rank : y.rank;
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
     for (int i = 1; i <= rank; i++)
-        out.dims[rank - i] = pdm_ir_dim_mul(i <= x.rank ? x.dims[x.rank - i] : 1, i <= y.rank ? y.dims[y.rank - i] : 1);
+        out.dims[rank - i] = pdm_ir_dim_mul(i <= x.rank ? x.dims[x.rank - i] : 1,
+                                            i <= y.rank ? y.dims[y.rank - i] : 1);
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }
@@ -208,9 +213,11 @@ pdm_status pdm_ir_infer_elemwise_activation(pdm_ir_infer *in)
 /* input [.., k], weight [k, n] or its transpose */
 pdm_status pdm_ir_infer_linear_v2(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), w = pdm_ir_in_meta(in, 1), out = pdm_ir_meta_make(x.dtype, 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0), w = pdm_ir_in_meta(in, 1),
+                out = pdm_ir_meta_make(x.dtype, 0, NULL);
     pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
-    (void)pdm_ir_meta_push(&out, pdm_ir_meta_dim(&w, pdm_ir_state_bool(in->state, "transpose_weight", false) ? 0 : 1));
+    (void)pdm_ir_meta_push(
+        &out, pdm_ir_meta_dim(&w, pdm_ir_state_bool(in->state, "transpose_weight", false) ? 0 : 1));
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }

@@ -1,4 +1,5 @@
-/* Matrix decompositions, solvers, Fourier transforms. The last two axes are the matrix, the others a batch. */
+/* Matrix decompositions, solvers, Fourier transforms. The last two axes are the matrix, the others
+ * a batch. */
 #include "ir/infer_impl.h"
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -7,7 +8,8 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* The batch of x followed by rows, and columns unless that is absent (-2). */
-static void out_matrix(pdm_ir_infer *in, size_t result, const pdm_ir_meta *x, pdm_dtype dtype, int64_t rows, int64_t columns)
+static void out_matrix(pdm_ir_infer *in, size_t result, const pdm_ir_meta *x, pdm_dtype dtype,
+                       int64_t rows, int64_t columns)
 {
     pdm_ir_meta out = pdm_ir_meta_make(dtype, 0, NULL);
     pdm_ir_meta_push_dims(&out, x, 0, x->rank - 2);
@@ -81,7 +83,8 @@ pdm_status pdm_ir_infer_lstsq(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* Batches broadcast; the right side may be a vector. `a` is the operand with the square matrix, `b` the right side. */
+/* Batches broadcast; the right side may be a vector. `a` is the operand with the square matrix, `b`
+ * the right side. */
 static void solve(pdm_ir_infer *in, size_t a_index, size_t b_index)
 {
     pdm_ir_meta a = pdm_ir_in_meta(in, a_index), b = pdm_ir_in_meta(in, b_index), out;
@@ -136,7 +139,9 @@ pdm_status pdm_ir_infer_fft_c2r(pdm_ir_infer *in)
     int axis = last_axis(in, x.rank);
     int64_t size = pdm_ir_attr_int(in, "last_dim_size", 0);
     if (axis >= 0)
-        x.dims[axis] = size > 0 ? size : x.dims[axis] < 1 ? -1 : pdm_ir_dim_mul(2, x.dims[axis] - 1);
+        x.dims[axis] = size > 0           ? size
+                       : x.dims[axis] < 1 ? -1
+                                          : pdm_ir_dim_mul(2, x.dims[axis] - 1);
     x.dtype = pdm_ir_dtype_real(x.dtype);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
@@ -145,11 +150,14 @@ pdm_status pdm_ir_infer_fft_c2r(pdm_ir_infer *in)
 /* A signal [n, samples] to [n, frequencies, frames] */
 pdm_status pdm_ir_infer_stft(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(pdm_ir_dtype_complex(x.dtype), 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(pdm_ir_dtype_complex(x.dtype), 0, NULL);
     int64_t n = pdm_ir_attr_int(in, "n_fft", -1), hop = pdm_ir_attr_int(in, "hop_length", -1);
     int64_t samples = pdm_ir_meta_dim(&x, -1);
     pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
-    (void)pdm_ir_meta_push(&out, pdm_ir_state_bool(in->state, "onesided", true) ? pdm_ir_dim_add(pdm_ir_dim_div(n, 2), 1) : n);
+    (void)pdm_ir_meta_push(&out, pdm_ir_state_bool(in->state, "onesided", true)
+                                     ? pdm_ir_dim_add(pdm_ir_dim_div(n, 2), 1)
+                                     : n);
     (void)pdm_ir_meta_push(&out, samples < n || n < 1 || hop < 1 ? -1 : (samples - n) / hop + 1);
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;

@@ -37,13 +37,15 @@ pdm_status pdm_ir_infer_view_shape(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_ints dims;
     pdm_ir_attr_ints(in, "dims", &dims);
-    pdm_ir_out_dims(in, 0, x.dtype, dims.counted && dims.n <= PDM_MAX_RANK ? (int)dims.n : -1, dims.v);
+    pdm_ir_out_dims(in, 0, x.dtype, dims.counted && dims.n <= PDM_MAX_RANK ? (int)dims.n : -1,
+                    dims.v);
     return PDM_OK;
 }
 
 pdm_status pdm_ir_infer_flatten(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
     int begin = pdm_ir_axis(pdm_ir_attr_int(in, "start_axis", 1), x.rank);
     int end = pdm_ir_axis(pdm_ir_attr_int(in, "stop_axis", -1), x.rank);
     if (x.rank == 0)
@@ -62,12 +64,14 @@ pdm_status pdm_ir_infer_flatten(pdm_ir_infer *in)
 /* Named axes of 1 go; without names all of them. Axes that are not 1 stay. */
 pdm_status pdm_ir_infer_squeeze(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
     pdm_ir_ints axes;
     bool gone[PDM_MAX_RANK] = {false}, unsure = false;
     pdm_ir_in_ints(in, 1, &axes);
     if (!axes.constant) {
-        pdm_ir_out_rank(in, 0, x.dtype, x.rank >= 0 && axes.counted && axes.n > 0 ? x.rank - (int)axes.n : -1);
+        pdm_ir_out_rank(in, 0, x.dtype,
+                        x.rank >= 0 && axes.counted && axes.n > 0 ? x.rank - (int)axes.n : -1);
         return PDM_OK;
     }
     for (size_t i = 0; i < axes.n; i++) {
@@ -116,7 +120,9 @@ pdm_status pdm_ir_infer_transpose(pdm_ir_infer *in)
     pdm_ir_ints perm;
     pdm_ir_attr_ints(in, "perm", &perm);
     if (x.rank < 0 || perm.n != (size_t)x.rank)
-        out = pdm_ir_meta_make(x.dtype, perm.counted && x.rank < 0 && perm.n <= PDM_MAX_RANK ? (int)perm.n : x.rank, NULL);
+        out = pdm_ir_meta_make(
+            x.dtype, perm.counted && x.rank < 0 && perm.n <= PDM_MAX_RANK ? (int)perm.n : x.rank,
+            NULL);
     else
         for (int i = 0; i < x.rank; i++)
             out.dims[i] = pdm_ir_meta_dim(&x, (int)perm.v[i]);
@@ -155,7 +161,8 @@ pdm_status pdm_ir_infer_expand_as(pdm_ir_infer *in)
                 y.dims[i] = shape.v[i];
         pdm_ir_out_dims(in, 0, x.dtype, y.rank, y.dims);
     } else {
-        pdm_ir_out_dims(in, 0, x.dtype, shape.n > 0 && shape.n <= PDM_MAX_RANK ? (int)shape.n : -1, shape.v);
+        pdm_ir_out_dims(in, 0, x.dtype, shape.n > 0 && shape.n <= PDM_MAX_RANK ? (int)shape.n : -1,
+                        shape.v);
     }
     return PDM_OK;
 }
@@ -165,11 +172,14 @@ pdm_status pdm_ir_infer_tile(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_ints times;
     pdm_ir_in_ints(in, 1, &times);
-    int rank = !times.counted || x.rank < 0 || times.n > PDM_MAX_RANK ? -1 : x.rank > (int)times.n ? x.rank : (int)times.n;
+    int rank = !times.counted || x.rank < 0 || times.n > PDM_MAX_RANK ? -1
+               : x.rank > (int)times.n                                ? x.rank
+                                                                      : (int)times.n;
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
     for (int i = 0; i < rank; i++) {
         int xi = i - (rank - x.rank), ti = i - (rank - (int)times.n);
-        out.dims[i] = pdm_ir_dim_mul(xi < 0 ? 1 : x.dims[xi], ti < 0 ? 1 : pdm_ir_ints_at(&times, (size_t)ti, -1));
+        out.dims[i] = pdm_ir_dim_mul(xi < 0 ? 1 : x.dims[xi],
+                                     ti < 0 ? 1 : pdm_ir_ints_at(&times, (size_t)ti, -1));
     }
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
@@ -229,7 +239,8 @@ pdm_status pdm_ir_infer_concat(pdm_ir_infer *in)
 
 pdm_status pdm_ir_infer_stack(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_element(in, 0, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_element(in, 0, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 0 ? -1 : 0, NULL);
     for (size_t i = 1; i < pdm_ir_in_vector_size(in, 0); i++) {
         pdm_ir_meta e = pdm_ir_in_element(in, 0, i);
         for (int k = 0; k < x.rank && e.rank == x.rank; k++)
@@ -249,7 +260,8 @@ pdm_status pdm_ir_infer_stack(pdm_ir_infer *in)
 }
 
 /* Each element: x with dims[axis] replaced, or gone. */
-static void split_off(pdm_ir_infer *in, const pdm_ir_meta *x, int axis, const int64_t *sizes, bool drop)
+static void split_off(pdm_ir_infer *in, const pdm_ir_meta *x, int axis, const int64_t *sizes,
+                      bool drop)
 {
     pdm_ir_meta *result = &in->results[0];
     for (size_t i = 0; i < result->num_elements && result->elements; i++) {
@@ -257,7 +269,8 @@ static void split_off(pdm_ir_infer *in, const pdm_ir_meta *x, int axis, const in
         if (axis < 0) {
             e = pdm_ir_meta_make(x->dtype, x->rank < 0 ? -1 : drop ? x->rank - 1 : x->rank, NULL);
         } else if (drop) {
-            memmove(&e.dims[axis], &e.dims[axis + 1], sizeof e.dims[0] * (size_t)(x->rank - axis - 1));
+            memmove(&e.dims[axis], &e.dims[axis + 1],
+                    sizeof e.dims[0] * (size_t)(x->rank - axis - 1));
             e.rank--;
         } else {
             e.dims[axis] = sizes ? sizes[i] : -1;
@@ -415,9 +428,12 @@ pdm_status pdm_ir_infer_crop(pdm_ir_infer *in)
     if (out.rank < 0 && shape.counted && shape.n <= PDM_MAX_RANK)
         out = pdm_ir_meta_make(x.dtype, (int)shape.n, NULL);
     for (int i = 0; i < out.rank; i++) {
-        int64_t d = pdm_ir_ints_at(&shape, (size_t)i, -1), o = pdm_ir_ints_at(&offsets, (size_t)i, -1);
+        int64_t d = pdm_ir_ints_at(&shape, (size_t)i, -1),
+                o = pdm_ir_ints_at(&offsets, (size_t)i, -1);
         bool rest = (size_t)i < shape.n && shape.known[i] && shape.v[i] < 0;
-        out.dims[i] = d >= 0 ? d : rest && o >= 0 && x.rank > i && x.dims[i] >= o ? x.dims[i] - o : -1;
+        out.dims[i] = d >= 0                                           ? d
+                      : rest && o >= 0 && x.rank > i && x.dims[i] >= o ? x.dims[i] - o
+                                                                       : -1;
     }
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
@@ -441,11 +457,13 @@ pdm_status pdm_ir_infer_pad(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* paddings: left, right, top, bottom, front, back, that is from the last spatial axis; one operand or attribute. */
+/* paddings: left, right, top, bottom, front, back, that is from the last spatial axis; one operand
+ * or attribute. */
 static void pad_spatial(pdm_ir_infer *in, const pdm_ir_ints *pads, int spatial)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    bool last = pdm_ir_state_str_is(in->state, "data_format", "NDHWC") || pdm_ir_state_str_is(in->state, "data_format", "NHWC");
+    bool last = pdm_ir_state_str_is(in->state, "data_format", "NDHWC") ||
+                pdm_ir_state_str_is(in->state, "data_format", "NHWC");
     if (x.rank < 0)
         x = pdm_ir_meta_make(x.dtype, spatial + 2, NULL);
     for (int i = 0; i < spatial && x.rank == spatial + 2; i++) {
@@ -453,7 +471,9 @@ static void pad_spatial(pdm_ir_infer *in, const pdm_ir_ints *pads, int spatial)
         size_t k = 2 * (size_t)i;
         bool known = k + 1 < pads->n && pads->known[k] && pads->known[k + 1];
         if (x.dims[axis] >= 0)
-            x.dims[axis] = known && x.dims[axis] + pads->v[k] + pads->v[k + 1] >= 0 ? x.dims[axis] + pads->v[k] + pads->v[k + 1] : -1;
+            x.dims[axis] = known && x.dims[axis] + pads->v[k] + pads->v[k + 1] >= 0
+                               ? x.dims[axis] + pads->v[k] + pads->v[k + 1]
+                               : -1;
     }
     pdm_ir_out_meta(in, 0, &x);
 }
@@ -483,9 +503,11 @@ pdm_status pdm_ir_infer_pad2d(pdm_ir_infer *in)
 /* x, index, axis */
 pdm_status pdm_ir_infer_gather(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), index = pdm_ir_in_meta(in, 1), out = pdm_ir_meta_make(x.dtype, 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0), index = pdm_ir_in_meta(in, 1),
+                out = pdm_ir_meta_make(x.dtype, 0, NULL);
     int64_t where = 0;
-    int axis = pdm_ir_in_int(in, 2, &where) || !pdm_ir_in_present(in, 2) ? pdm_ir_axis(where, x.rank) : -1;
+    int axis =
+        pdm_ir_in_int(in, 2, &where) || !pdm_ir_in_present(in, 2) ? pdm_ir_axis(where, x.rank) : -1;
     if (axis < 0 || index.rank < 0) {
         int rank = x.rank < 0 || index.rank < 0 ? -1 : index.rank == 0 ? x.rank - 1 : x.rank;
         pdm_ir_out_rank(in, 0, x.dtype, rank);
@@ -501,7 +523,8 @@ pdm_status pdm_ir_infer_gather(pdm_ir_infer *in)
 
 pdm_status pdm_ir_infer_gather_nd(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), index = pdm_ir_in_meta(in, 1), out = pdm_ir_meta_make(x.dtype, 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0), index = pdm_ir_in_meta(in, 1),
+                out = pdm_ir_meta_make(x.dtype, 0, NULL);
     int64_t depth = pdm_ir_meta_dim(&index, -1);
     if (x.rank < 0 || depth < 0 || depth > x.rank)
         out.rank = -1;
@@ -534,7 +557,8 @@ pdm_status pdm_ir_infer_index_select_strided(pdm_ir_infer *in)
 /* Matrices out of vectors: the diagonals named by dim1 and dim2. */
 pdm_status pdm_ir_infer_diag_embed(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 1 ? -1 : 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 1 ? -1 : 0, NULL);
     int rank = x.rank < 1 ? -1 : x.rank + 1;
     int a = pdm_ir_axis(pdm_ir_attr_int(in, "dim1", -2), rank);
     int b = pdm_ir_axis(pdm_ir_attr_int(in, "dim2", -1), rank);
@@ -563,7 +587,10 @@ pdm_status pdm_ir_infer_diag(pdm_ir_infer *in)
             columns = columns > offset ? columns - offset : 0;
         else if (offset < 0 && rows >= 0)
             rows = rows > -offset ? rows + offset : 0;
-        pdm_ir_out_vec(in, 0, x.dtype, rows < 0 || columns < 0 ? -1 : rows < columns ? rows : columns);
+        pdm_ir_out_vec(in, 0, x.dtype,
+                       rows < 0 || columns < 0 ? -1
+                       : rows < columns        ? rows
+                                               : columns);
     } else {
         pdm_ir_out_rank(in, 0, x.dtype, -1);
     }
@@ -602,8 +629,10 @@ pdm_status pdm_ir_infer_pixel_unshuffle(pdm_ir_infer *in)
 /* Overlapping frames of a signal: axis 0 or the last. */
 pdm_status pdm_ir_infer_frame(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 1 ? -1 : 0, NULL);
-    int64_t length = pdm_ir_attr_int(in, "frame_length", 1), hop = pdm_ir_attr_int(in, "hop_length", 1);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 1 ? -1 : 0, NULL);
+    int64_t length = pdm_ir_attr_int(in, "frame_length", 1),
+            hop = pdm_ir_attr_int(in, "hop_length", 1);
     bool first = pdm_ir_attr_int(in, "axis", -1) == 0;
     int64_t samples = pdm_ir_meta_dim(&x, first ? 0 : -1);
     int64_t frames = length < 1 || samples < length || hop < 1 ? -1 : (samples - length) / hop + 1;
@@ -619,10 +648,12 @@ pdm_status pdm_ir_infer_frame(pdm_ir_infer *in)
 
 pdm_status pdm_ir_infer_overlap_add(pdm_ir_infer *in)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 2 ? -1 : 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 2 ? -1 : 0, NULL);
     int64_t hop = pdm_ir_attr_int(in, "hop_length", 1);
     bool first = pdm_ir_attr_int(in, "axis", -1) == 0;
-    int64_t frames = pdm_ir_meta_dim(&x, first ? 0 : -1), length = pdm_ir_meta_dim(&x, first ? 1 : -2);
+    int64_t frames = pdm_ir_meta_dim(&x, first ? 0 : -1),
+            length = pdm_ir_meta_dim(&x, first ? 1 : -2);
     int64_t samples = frames < 1 ? -1 : pdm_ir_dim_add(pdm_ir_dim_mul(frames - 1, hop), length);
     if (!first)
         pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 2);

@@ -9,7 +9,8 @@
 pdm_status pdm_ir_infer_crf_decoding(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t dims[2] = {pdm_ir_meta_dim(&x, 0), pdm_ir_in_present(in, 3) ? pdm_ir_meta_dim(&x, 1) : 1};
+    int64_t dims[2] = {pdm_ir_meta_dim(&x, 0),
+                       pdm_ir_in_present(in, 3) ? pdm_ir_meta_dim(&x, 1) : 1};
     pdm_ir_out_dims(in, 0, PDM_I64, 2, dims);
     return PDM_OK;
 }
@@ -69,11 +70,14 @@ pdm_status pdm_ir_infer_seqpool_concat(pdm_ir_infer *in)
 static void partial(pdm_ir_infer *in, bool concat)
 {
     pdm_ir_meta x = pdm_ir_in_element(in, 0, 0);
-    int64_t start = pdm_ir_attr_int(in, "start_index", 0), length = pdm_ir_attr_int(in, "length", -1);
-    int64_t width = pdm_ir_meta_dim(&x, 1), count = concat ? (int64_t)pdm_ir_in_vector_size(in, 0) : 1;
+    int64_t start = pdm_ir_attr_int(in, "start_index", 0),
+            length = pdm_ir_attr_int(in, "length", -1);
+    int64_t width = pdm_ir_meta_dim(&x, 1),
+            count = concat ? (int64_t)pdm_ir_in_vector_size(in, 0) : 1;
     if (length < 0)
         length = width < 0 ? -1 : start < 0 ? -start : width - start;
-    pdm_ir_out_dims(in, 0, x.dtype, 2, (int64_t[]){pdm_ir_meta_dim(&x, 0), pdm_ir_dim_mul(length, count)});
+    pdm_ir_out_dims(in, 0, x.dtype, 2,
+                    (int64_t[]){pdm_ir_meta_dim(&x, 0), pdm_ir_dim_mul(length, count)});
 }
 
 pdm_status pdm_ir_infer_partial_concat(pdm_ir_infer *in)
@@ -95,7 +99,8 @@ pdm_status pdm_ir_infer_repeated_fc(pdm_ir_infer *in)
     size_t n = pdm_ir_in_vector_size(in, 1);
     for (size_t i = 0; i < n; i++) {
         pdm_ir_meta w = pdm_ir_in_element(in, 1, i);
-        pdm_ir_meta out = pdm_ir_meta_make(x.dtype, 2, (int64_t[]){pdm_ir_meta_dim(&x, 0), pdm_ir_meta_dim(&w, 1)});
+        pdm_ir_meta out = pdm_ir_meta_make(
+            x.dtype, 2, (int64_t[]){pdm_ir_meta_dim(&x, 0), pdm_ir_meta_dim(&w, 1)});
         if (i + 1 == n)
             pdm_ir_out_meta(in, 1, &out);
         else if (in->results[0].elements && i < in->results[0].num_elements)
@@ -115,7 +120,8 @@ pdm_status pdm_ir_infer_channel_wise_quantize(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* x, scale, ...: y is floating like the scale when x is an integer; state and accumulator are one value each */
+/* x, scale, ...: y is floating like the scale when x is an integer; state and accumulator are one
+ * value each */
 pdm_status pdm_ir_infer_quantize_linear(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), scale = pdm_ir_in_meta(in, 1);
@@ -133,7 +139,8 @@ pdm_status pdm_ir_infer_quantize_linear(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_weight_quantize(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t k = pdm_ir_meta_dim(&x, 0), n = pdm_ir_meta_dim(&x, 1), group = pdm_ir_attr_int(in, "group_size", -1);
+    int64_t k = pdm_ir_meta_dim(&x, 0), n = pdm_ir_meta_dim(&x, 1),
+            group = pdm_ir_attr_int(in, "group_size", -1);
     bool packed = pdm_ir_state_str_is(in->state, "algo", "weight_only_int4");
     pdm_ir_out_dims(in, 0, PDM_I8, 2, (int64_t[]){packed ? pdm_ir_dim_div(n, 2) : n, k});
     if (group > 0)
@@ -149,7 +156,11 @@ pdm_status pdm_ir_infer_weight_quantize(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_bincount(pdm_ir_infer *in)
 {
     pdm_dtype weights = pdm_ir_in_meta(in, 1).dtype;
-    pdm_ir_out_vec(in, 0, !pdm_ir_in_present(in, 1) ? PDM_I64 : weights == PDM_F32 ? PDM_F32 : PDM_F64, -1);
+    pdm_ir_out_vec(in, 0,
+                   !pdm_ir_in_present(in, 1) ? PDM_I64
+                   : weights == PDM_F32      ? PDM_F32
+                                             : PDM_F64,
+                   -1);
     return PDM_OK;
 }
 
@@ -190,7 +201,9 @@ pdm_status pdm_ir_infer_unique(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), inverse = unique_out(in, &x);
     pdm_dtype dtype = pdm_ir_attr_dtype_of(in, "dtype");
-    int64_t all = inverse.rank == 0 ? pdm_ir_meta_product(&x, 0, x.rank) : inverse.rank == 1 ? inverse.dims[0] : -1;
+    int64_t all = inverse.rank == 0   ? pdm_ir_meta_product(&x, 0, x.rank)
+                  : inverse.rank == 1 ? inverse.dims[0]
+                                      : -1;
     dtype = dtype == PDM_UNDEFINED ? PDM_I64 : dtype;
     pdm_ir_out_vec(in, 1, dtype, -1);
     pdm_ir_out_vec(in, 2, dtype, all);
@@ -203,7 +216,9 @@ pdm_status pdm_ir_infer_unique_consecutive(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), inverse = unique_out(in, &x);
     pdm_dtype dtype = pdm_ir_attr_dtype_of(in, "dtype");
-    int64_t all = inverse.rank == 0 ? pdm_ir_meta_product(&x, 0, x.rank) : inverse.rank == 1 ? inverse.dims[0] : -1;
+    int64_t all = inverse.rank == 0   ? pdm_ir_meta_product(&x, 0, x.rank)
+                  : inverse.rank == 1 ? inverse.dims[0]
+                                      : -1;
     dtype = dtype == PDM_UNDEFINED ? PDM_I64 : dtype;
     pdm_ir_out_vec(in, 1, dtype, all);
     pdm_ir_out_vec(in, 2, dtype, -1);
@@ -218,10 +233,11 @@ static void receive(pdm_ir_infer *in, pdm_ir_meta message, size_t size_index)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_ints size;
     pdm_ir_in_ints(in, size_index, &size);
-    int64_t rows = size.constant && size.n == 1 && size.v[0] > 0 ? size.v[0]
-                   : !pdm_ir_in_present(in, size_index) || (size.constant && (size.n == 0 || size.v[0] <= 0))
-                       ? pdm_ir_meta_dim(&x, 0)
-                       : -1;
+    int64_t rows =
+        size.constant && size.n == 1 && size.v[0] > 0 ? size.v[0]
+        : !pdm_ir_in_present(in, size_index) || (size.constant && (size.n == 0 || size.v[0] <= 0))
+            ? pdm_ir_meta_dim(&x, 0)
+            : -1;
     message.dtype = x.dtype;
     if (message.rank > 0)
         message.dims[0] = rows;
@@ -241,7 +257,8 @@ static pdm_ir_meta message_of(const pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), y = pdm_ir_in_meta(in, 1), out = x;
     if (x.rank < 1 || y.rank < 1)
         return pdm_ir_meta_make(x.dtype, -1, NULL);
-    pdm_ir_meta xs = pdm_ir_meta_make(x.dtype, x.rank - 1, x.dims + 1), ys = pdm_ir_meta_make(x.dtype, y.rank - 1, y.dims + 1);
+    pdm_ir_meta xs = pdm_ir_meta_make(x.dtype, x.rank - 1, x.dims + 1),
+                ys = pdm_ir_meta_make(x.dtype, y.rank - 1, y.dims + 1);
     pdm_ir_meta all = xs;
     pdm_ir_meta_broadcast(&xs, &ys, &all);
     out = pdm_ir_meta_make(x.dtype, 0, NULL);

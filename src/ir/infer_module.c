@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "ir/infer_impl.h"
 
-#define MAX_DEPTH 256
+#define MAX_DEPTH  256
 #define MAX_ROUNDS 4 /* of a loop body until its types no longer change */
 
 typedef struct run {
@@ -78,10 +78,16 @@ static pdm_status infer_op(run *r, pdm_ir_op *op)
         if (!metas[i].elements)
             return PDM_NOMEM;
     }
-    pdm_ir_op_state state = {.info = op->info, .operands = operands, .num_operands = op->num_operands,
-                             .num_results = op->num_results, .attrs = op->attrs, .num_attrs = op->num_attrs,
-                             .regions = regions, .num_regions = op->num_regions};
-    pdm_ir_infer in = {.context = r->context, .state = &state, .results = metas, .num_results = op->num_results};
+    pdm_ir_op_state state = {.info = op->info,
+                             .operands = operands,
+                             .num_operands = op->num_operands,
+                             .num_results = op->num_results,
+                             .attrs = op->attrs,
+                             .num_attrs = op->num_attrs,
+                             .regions = regions,
+                             .num_regions = op->num_regions};
+    pdm_ir_infer in = {
+        .context = r->context, .state = &state, .results = metas, .num_results = op->num_results};
     PDM_TRY(pdm_ir_infer_run(&in));
     for (uint32_t i = 0; i < op->num_results; i++)
         PDM_TRY(set_type(r, pdm_ir_op_result(op, i), &metas[i]));

@@ -6,9 +6,9 @@
 /* ---- windows: what convolution and pooling share ---- */
 
 typedef struct window {
-    int spatial;       /* number of spatial axes */
+    int spatial; /* number of spatial axes */
     bool channel_last;
-    bool same, valid;  /* padding_algorithm */
+    bool same, valid; /* padding_algorithm */
     pdm_ir_ints strides, paddings, dilations;
 } window;
 
@@ -17,7 +17,8 @@ static bool channel_last(const pdm_ir_infer *in)
     pdm_ir_attr attr = pdm_ir_state_attr(in->state, "data_format");
     if (!attr || (attr->kind != PDM_IR_ATTR_STR && attr->kind != PDM_IR_ATTR_LAYOUT))
         return false;
-    return attr->u.s.size > 2 && attr->u.s.text[0] == 'N' && attr->u.s.text[attr->u.s.size - 1] == 'C';
+    return attr->u.s.size > 2 && attr->u.s.text[0] == 'N' &&
+           attr->u.s.text[attr->u.s.size - 1] == 'C';
 }
 
 static void window_read(const pdm_ir_infer *in, int rank, window *w)
@@ -54,8 +55,11 @@ static int64_t padding_of(const window *w, int i)
 
 static int64_t extent_of(const window *w, int i, int64_t kernel)
 {
-    int64_t dilation = w->same ? 1 : pdm_ir_ints_at(&w->dilations, (size_t)i, pdm_ir_ints_at(&w->dilations, 0, 1));
-    return kernel < 1 || kernel > INT32_MAX || dilation < 1 || dilation > INT32_MAX ? -1 : dilation * (kernel - 1) + 1;
+    int64_t dilation =
+        w->same ? 1 : pdm_ir_ints_at(&w->dilations, (size_t)i, pdm_ir_ints_at(&w->dilations, 0, 1));
+    return kernel < 1 || kernel > INT32_MAX || dilation < 1 || dilation > INT32_MAX
+               ? -1
+               : dilation * (kernel - 1) + 1;
 }
 
 static int64_t windows_over(const window *w, int i, int64_t size, int64_t kernel, bool ceil)
@@ -86,7 +90,9 @@ static void conv_at(pdm_ir_infer *in, size_t x_index, size_t filter_index)
     out.dims[w.channel_last ? rank - 1 : 1] = pdm_ir_meta_dim(&filter, 0);
     for (int i = 0; i < w.spatial; i++) {
         int a = spatial_axis(&w, i);
-        out.dims[a] = x.rank < 0 ? -1 : windows_over(&w, i, x.dims[a], pdm_ir_meta_dim(&filter, 2 + i), false);
+        out.dims[a] = x.rank < 0
+                          ? -1
+                          : windows_over(&w, i, x.dims[a], pdm_ir_meta_dim(&filter, 2 + i), false);
     }
     pdm_ir_out_meta(in, 0, &out);
 }
@@ -107,7 +113,8 @@ pdm_status pdm_ir_infer_deformable_conv(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_conv_outputs(pdm_ir_infer *in)
 {
     conv_at(in, 0, 1);
-    for (size_t i = 0; in->num_results > 1 && in->results[1].elements && i < in->results[1].num_elements; i++)
+    for (size_t i = 0;
+         in->num_results > 1 && in->results[1].elements && i < in->results[1].num_elements; i++)
         in->results[1].elements[i] = pdm_ir_meta_make(pdm_ir_in_meta(in, 0).dtype, -1, NULL);
     return PDM_OK;
 }
@@ -121,7 +128,8 @@ pdm_status pdm_ir_infer_conv_float_rest(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-static int64_t transposed_size(const window *w, const pdm_ir_infer *in, int i, int64_t size, int64_t kernel)
+static int64_t transposed_size(const window *w, const pdm_ir_infer *in, int i, int64_t size,
+                               int64_t kernel)
 {
     pdm_ir_ints extra;
     int64_t stride = stride_of(w, i), extent = extent_of(w, i, kernel), padding = padding_of(w, i);
@@ -136,7 +144,8 @@ static int64_t transposed_size(const window *w, const pdm_ir_infer *in, int i, i
     return out < 0 || out < padding ? -1 : out - padding + pdm_ir_ints_at(&extra, (size_t)i, 0);
 }
 
-/* x, filter [in, out / groups, ...]; the size may be given as an operand or attribute output_size. */
+/* x, filter [in, out / groups, ...]; the size may be given as an operand or attribute output_size.
+ */
 pdm_status pdm_ir_infer_conv_transpose(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), filter = pdm_ir_in_meta(in, 1);
@@ -153,7 +162,8 @@ pdm_status pdm_ir_infer_conv_transpose(pdm_ir_infer *in)
         pdm_ir_attr_ints(in, "output_size", &given);
     else
         pdm_ir_in_ints(in, size_index < 2 ? in->state->num_operands : size_index, &given);
-    bool has_size = given.n > 0 || (size_index >= 2 && pdm_ir_in_present(in, size_index) && !given.counted);
+    bool has_size =
+        given.n > 0 || (size_index >= 2 && pdm_ir_in_present(in, size_index) && !given.counted);
     window_read(in, rank, &w);
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
     out.dims[0] = pdm_ir_meta_dim(&x, 0);
@@ -161,9 +171,11 @@ pdm_status pdm_ir_infer_conv_transpose(pdm_ir_infer *in)
     for (int i = 0; i < w.spatial; i++) {
         int a = spatial_axis(&w, i);
         if (has_size)
-            out.dims[a] = pdm_ir_ints_at(&given, (size_t)i, given.n == 1 ? pdm_ir_ints_at(&given, 0, -1) : -1);
+            out.dims[a] = pdm_ir_ints_at(&given, (size_t)i,
+                                         given.n == 1 ? pdm_ir_ints_at(&given, 0, -1) : -1);
         else
-            out.dims[a] = transposed_size(&w, in, i, pdm_ir_meta_dim(&x, a), pdm_ir_meta_dim(&filter, 2 + i));
+            out.dims[a] =
+                transposed_size(&w, in, i, pdm_ir_meta_dim(&x, a), pdm_ir_meta_dim(&filter, 2 + i));
     }
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
@@ -240,7 +252,8 @@ pdm_status pdm_ir_infer_fractional_pool(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* The inverse of pooling with places: the size is an operand, an attribute, or follows from the windows. */
+/* The inverse of pooling with places: the size is an operand, an attribute, or follows from the
+ * windows. */
 pdm_status pdm_ir_infer_unpool(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
@@ -272,7 +285,9 @@ pdm_status pdm_ir_infer_unfold(pdm_ir_infer *in)
         out.dims[1] = x.dims[1];
         for (int i = 0; i < 2; i++) {
             out.dims[1] = pdm_ir_dim_mul(out.dims[1], pdm_ir_ints_at(&kernel, (size_t)i, -1));
-            places = pdm_ir_dim_mul(places, windows_over(&w, i, x.dims[2 + i], pdm_ir_ints_at(&kernel, (size_t)i, -1), false));
+            places =
+                pdm_ir_dim_mul(places, windows_over(&w, i, x.dims[2 + i],
+                                                    pdm_ir_ints_at(&kernel, (size_t)i, -1), false));
         }
         out.dims[2] = places;
     }
@@ -311,8 +326,9 @@ static int64_t scaled(int64_t size, pdm_ir_attr scales, uint32_t i)
 }
 
 /*
- * x, out_size, size_tensor (vector), scale_tensor. What is present first of size_tensor, out_size, scale_tensor, scale wins over the attributes out_*.
- * Any layout but NCHW means channels last to the kernels, also NCDHW.
+ * x, out_size, size_tensor (vector), scale_tensor. What is present first of size_tensor, out_size,
+ * scale_tensor, scale wins over the attributes out_*. Any layout but NCHW means channels last to
+ * the kernels, also NCDHW.
  */
 pdm_status pdm_ir_infer_interp(pdm_ir_infer *in)
 {
@@ -357,7 +373,8 @@ static void batch_norm(pdm_ir_infer *in, size_t mean_index)
         channels = pdm_ir_meta_dim(&mean, 0);
     pdm_ir_out_meta(in, 0, &x);
     for (size_t i = 1; i < 5; i++)
-        pdm_ir_out_vec(in, i, mean.dtype == PDM_UNDEFINED ? statistics_of(x.dtype) : mean.dtype, channels);
+        pdm_ir_out_vec(in, i, mean.dtype == PDM_UNDEFINED ? statistics_of(x.dtype) : mean.dtype,
+                       channels);
     pdm_ir_out_vec(in, 5, x.dtype, -1);
 }
 
@@ -466,7 +483,8 @@ pdm_status pdm_ir_infer_identity_loss(pdm_ir_infer *in)
 
 /* ---- recurrent layers ---- */
 
-/* x [time, batch, features], states (vector), weights, lengths, dropout state: out, dropout state, states, reserve */
+/* x [time, batch, features], states (vector), weights, lengths, dropout state: out, dropout state,
+ * states, reserve */
 pdm_status pdm_ir_infer_rnn(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), dropout = pdm_ir_in_meta(in, 4);
@@ -476,7 +494,8 @@ pdm_status pdm_ir_infer_rnn(pdm_ir_infer *in)
     pdm_ir_out_dims(in, 0, x.dtype, 3, dims);
     dropout.dtype = PDM_U8;
     pdm_ir_out_meta(in, 1, &dropout);
-    for (size_t i = 0; in->num_results > 2 && i < in->results[2].num_elements && in->results[2].elements; i++)
+    for (size_t i = 0;
+         in->num_results > 2 && i < in->results[2].num_elements && in->results[2].elements; i++)
         in->results[2].elements[i] = pdm_ir_in_element(in, 1, i);
     pdm_ir_out_rank(in, 3, x.dtype, -1);
     return PDM_OK;

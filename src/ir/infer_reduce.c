@@ -37,7 +37,8 @@ static pdm_ir_meta reduce(const pdm_ir_infer *in)
         pdm_ir_in_ints(in, 1, &axes);
     else
         pdm_ir_attr_ints(in, "axis", &axes);
-    bool keep = pdm_ir_state_bool(in->state, "keepdim", false) || pdm_ir_state_bool(in->state, "keep_dim", false);
+    bool keep = pdm_ir_state_bool(in->state, "keepdim", false) ||
+                pdm_ir_state_bool(in->state, "keep_dim", false);
     return reduced(&x, &axes, pdm_ir_state_bool(in->state, "reduce_all", false), keep);
 }
 
@@ -195,7 +196,8 @@ pdm_status pdm_ir_infer_reduce_as(pdm_ir_infer *in)
 /* Two axes go (trace), or go and come back as one at the end (diagonal). */
 static void two_axes(pdm_ir_infer *in, bool diagonal)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, x.rank < 2 ? -1 : 0, NULL);
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0),
+                out = pdm_ir_meta_make(x.dtype, x.rank < 2 ? -1 : 0, NULL);
     int a = pdm_ir_axis(pdm_ir_attr_int(in, "axis1", 0), x.rank);
     int b = pdm_ir_axis(pdm_ir_attr_int(in, "axis2", 1), x.rank);
     int64_t offset = pdm_ir_attr_int(in, "offset", 0);
@@ -212,7 +214,9 @@ static void two_axes(pdm_ir_infer *in, bool diagonal)
             columns = columns < 0 ? -1 : columns > offset ? columns - offset : 0;
         else
             rows = rows < 0 ? -1 : rows > -offset ? rows + offset : 0;
-        (void)pdm_ir_meta_push(&out, rows < 0 || columns < 0 ? -1 : rows < columns ? rows : columns);
+        (void)pdm_ir_meta_push(&out, rows < 0 || columns < 0 ? -1
+                                     : rows < columns        ? rows
+                                                             : columns);
     }
     pdm_ir_out_meta(in, 0, &out);
 }

@@ -1,14 +1,17 @@
 /*
- * Hooks that are only a line of text. The text describes each result in row order, separated by blanks:
+ * Hooks that are only a line of text. The text describes each result in row order, separated by
+ * blanks:
  *
- *   result := '-' (unknown) | ['*'] type [shape]          '*': a vector; the description holds for each element
- *   type   := '?' | operand | dtype | '@'attribute | 'real('type')' | 'complex('type')'
- *   shape  := '=?' | '='operand | '['dim {','dim}']'      none after an operand type: the operand's dims; else unknown
- *   dim    := operand'.'from':'to (all these dims) | sum; sum := products joined by + and -; product := atoms joined by * and /
- *   atom   := integer | '?' | '@'attribute ['.'item] | '#'attribute (how many items) | operand'.'axis
+ *   result := '-' (unknown) | ['*'] type [shape]          '*': a vector; the description holds for
+ * each element type   := '?' | operand | dtype | '@'attribute | 'real('type')' | 'complex('type')'
+ *   shape  := '=?' | '='operand | '['dim {','dim}']'      none after an operand type: the operand's
+ * dims; else unknown dim    := operand'.'from':'to (all these dims) | sum; sum := products joined
+ * by + and -; product := atoms joined by * and / atom   := integer | '?' | '@'attribute ['.'item] |
+ * '#'attribute (how many items) | operand'.'axis
  *
- * An operand is its name in the row, or '$' and its number; in the description of a vector it stands for the element of the same number when it is a vector
- * itself. Axes may be negative; an omitted `from` or `to` is the begin or the end.
+ * An operand is its name in the row, or '$' and its number; in the description of a vector it
+ * stands for the element of the same number when it is a vector itself. Axes may be negative; an
+ * omitted `from` or `to` is the begin or the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +120,9 @@ static int64_t atom(spec *s)
     if (accept(s, "#")) {
         (void)word(s, name, sizeof name);
         pdm_ir_attr attr = pdm_ir_state_attr(s->in->state, name);
-        return attr && (attr->kind == PDM_IR_ATTR_ARRAY || attr->kind == PDM_IR_ATTR_INT_ARRAY) ? (int64_t)attr->count : -1;
+        return attr && (attr->kind == PDM_IR_ATTR_ARRAY || attr->kind == PDM_IR_ATTR_INT_ARRAY)
+                   ? (int64_t)attr->count
+                   : -1;
     }
     if (integer(s, &v))
         return v;
@@ -264,10 +269,10 @@ pdm_status pdm_ir_infer_spec(pdm_ir_infer *in, const char *text)
 }
 
 #define PDM_HOOK(name)
-#define PDM_SPEC(name, text)                       \
-    pdm_status pdm_ir_infer_##name(pdm_ir_infer *in) \
-    {                                              \
-        return pdm_ir_infer_spec(in, text);        \
+#define PDM_SPEC(name, text)                                                                       \
+    pdm_status pdm_ir_infer_##name(pdm_ir_infer *in)                                               \
+    {                                                                                              \
+        return pdm_ir_infer_spec(in, text);                                                        \
     }
 #include "ir/infer_hooks.def"
 #undef PDM_HOOK

@@ -36,7 +36,7 @@
 #define ALLOCATES   PDM_IR_ALLOCATES
 
 /* Arrays of each row; the last entry is no entry, so that an empty list is an array too. */
-#define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                        \
+#define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                  \
     static const pdm_ir_operand_desc dialect##_##op##_in[] = {ins{NULL, 0}};                       \
     static const pdm_ir_attr_desc dialect##_##op##_at[] = {ats{NULL, 0, 0, 0, 0, NULL}};           \
     static const pdm_ir_result_desc dialect##_##op##_out[] = {outs{NULL, 0}};
@@ -47,7 +47,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-#define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                        \
+#define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                  \
     {.name = #dialect "." #op,                                                                     \
      .since = first,                                                                               \
      .operands = dialect##_##op##_in,                                                              \

@@ -1,10 +1,12 @@
 /*
- * pdm-infer FILE.json: read a PIR program, infer all types again from its inputs and parameters, and print a line for each result:
+ * pdm-infer FILE.json: read a PIR program, infer all types again from its inputs and parameters,
+ * and print a line for each result:
  *
  *   VALUE OP INDEX[.ELEMENT] DTYPE DIMS
  *
- * VALUE numbers the results of the top block in file order as the framework's writer does, from 1; results of nested blocks are not printed. DIMS is
- * [2,-1], or `?` when the rank is unknown. tests/oracle/infer.py compares this with what the framework computes.
+ * VALUE numbers the results of the top block in file order as the framework's writer does, from 1;
+ * results of nested blocks are not printed. DIMS is [2,-1], or `?` when the rank is unknown.
+ * tests/oracle/infer.py compares this with what the framework computes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,8 @@ static void print_type(const char *name, size_t value, size_t index, long elemen
         puts(" absent");
         return;
     }
-    printf(" %s%s [", type->kind == PDM_IR_TENSOR_ARRAY ? "array:" : "", pdm_dtype_name(type->dtype));
+    printf(" %s%s [", type->kind == PDM_IR_TENSOR_ARRAY ? "array:" : "",
+           pdm_dtype_name(type->dtype));
     for (uint32_t i = 0; i < type->rank; i++)
         printf("%s%lld", i ? "," : "", (long long)type->dims[i]);
     puts("]");

@@ -1,4 +1,5 @@
-/* Results of ops, a row each: operands, attributes, what must come out. Sizes are those that the framework computes. */
+/* Results of ops, a row each: operands, attributes, what must come out. Sizes are those that the
+ * framework computes. */
 #include "unit/ir/build.h"
 
 #include <stdarg.h>
@@ -10,17 +11,24 @@
 Suite *pdm_suite_infer_ops(void);
 
 /*
- * in: operands, separated by ';': a type, `-` (absent), `ints[1,2]` or `int[3]` (constants), `vec[T,T]` (a combine). out: types, separated by ';'.
- * Types are written 2x3xf32, and -1 is `?`.
+ * in: operands, separated by ';': a type, `-` (absent), `ints[1,2]` or `int[3]` (constants),
+ * `vec[T,T]` (a combine). out: types, separated by ';'. Types are written 2x3xf32, and -1 is `?`.
  */
 typedef struct row {
     const char *op, *in, *attrs, *out;
 } row;
 
-#define CONV "strides:[2,2],paddings:[0,0],padding_algorithm:\"EXPLICIT\",dilations:[1,1],groups:1,data_format:\"NCHW\""
-#define SAME "strides:[2,2],paddings:[0,0],padding_algorithm:\"SAME\",dilations:[2,2],groups:1,data_format:\"NCHW\""
-#define NHWC "strides:[1,1],paddings:[1,0,2,1],padding_algorithm:\"EXPLICIT\",dilations:[2,2],groups:1,data_format:\"NHWC\""
-#define POOL "strides:i64[2,2],paddings:i64[1,1],data_format:\"NCHW\",padding_algorithm:\"EXPLICIT\""
+#define CONV                                                                                       \
+    "strides:[2,2],paddings:[0,0],padding_algorithm:\"EXPLICIT\",dilations:[1,1],groups:1,data_"   \
+    "format:\"NCHW\""
+#define SAME                                                                                       \
+    "strides:[2,2],paddings:[0,0],padding_algorithm:\"SAME\",dilations:[2,2],groups:1,data_"       \
+    "format:\"NCHW\""
+#define NHWC                                                                                       \
+    "strides:[1,1],paddings:[1,0,2,1],padding_algorithm:\"EXPLICIT\",dilations:[2,2],groups:1,"    \
+    "data_format:\"NHWC\""
+#define POOL                                                                                       \
+    "strides:i64[2,2],paddings:i64[1,1],data_format:\"NCHW\",padding_algorithm:\"EXPLICIT\""
 #define INTERP "data_format:\"NCHW\",interp_method:\"nearest\""
 
 static const row rows[] = {
@@ -47,7 +55,8 @@ static const row rows[] = {
     {"pd_op.matmul", "3xf32;3xf32", "", "f32"},
     {"pd_op.matmul", "3xf32;3x4xf32", "", "4xf32"},
     {"pd_op.matmul", "2x3xi8;3x4xi8", "", "2x4xi32"},
-    {"pd_op.matmul_with_flatten", "?x2x3x4xf32;12x5xf32", "x_num_col_dims:2,y_num_col_dims:1", "?x2x5xf32"},
+    {"pd_op.matmul_with_flatten", "?x2x3x4xf32;12x5xf32", "x_num_col_dims:2,y_num_col_dims:1",
+     "?x2x5xf32"},
     {"pd_op.fc", "?x2x12xf32;12x5xf32;5xf32", "in_num_col_dims:2", "?x2x5xf32"},
     {"pd_op.bmm", "2x3x4xf32;2x4x5xf32", "", "2x3x5xf32"},
     {"pd_op.mv", "2x3xf32;3xf32", "", "2xf32"},
@@ -92,9 +101,11 @@ static const row rows[] = {
     {"pd_op.split_with_num", "2x6xf32;int[1]", "num:2", "vec[2x3xf32,2x3xf32]"},
     {"pd_op.unbind", "2x6xf32", "axis:1", "vec[2xf32,2xf32]"},
     {"pd_op.meshgrid", "vec[3xf32,4xf32]", "", "vec[3x4xf32,3x4xf32]"},
-    {"pd_op.slice", "3x4xf32;ints[-2];ints[2147483647]", "axes:i64[1],decrease_axis:i64[]", "3x2xf32"},
+    {"pd_op.slice", "3x4xf32;ints[-2];ints[2147483647]", "axes:i64[1],decrease_axis:i64[]",
+     "3x2xf32"},
     {"pd_op.slice", "?x4xf32;ints[1];ints[2]", "axes:i64[1],decrease_axis:i64[1]", "?xf32"},
-    {"pd_op.slice", "?x4xf32;ints[0];ints[2147483647]", "axes:i64[0],decrease_axis:i64[]", "?x4xf32"},
+    {"pd_op.slice", "?x4xf32;ints[0];ints[2147483647]", "axes:i64[0],decrease_axis:i64[]",
+     "?x4xf32"},
     {"pd_op.strided_slice", "3x4xf32;ints[-1];ints[-100];ints[-2]", "axes:[1]", "3x2xf32"},
     {"pd_op.gather", "3x4x5xf32;2x1xi64;int[1]", "", "3x2x5xf32"},
     {"pd_op.gather", "3x4x5xf32;i64;int[1]", "", "3x5xf32"},
@@ -118,11 +129,15 @@ static const row rows[] = {
     {"pd_op.pool2d", "1x3x8x8xf32;ints[3,3]", POOL ",ceil_mode:true", "1x3x5x5xf32"},
     {"pd_op.pool2d", "1x3x8x8xf32;ints[3,3]", POOL ",global_pooling:true", "1x3x1x1xf32"},
     {"pd_op.pool2d", "1x3x?x8xf32;ints[2,3]", POOL ",adaptive:true", "1x3x2x3xf32"},
-    {"pd_op.max_pool2d_with_index", "1x2x7x7xf32", "kernel_size:[3,3],strides:[2,2],paddings:[1,1]", "1x2x4x4xf32;1x2x4x4xi32"},
+    {"pd_op.max_pool2d_with_index", "1x2x7x7xf32", "kernel_size:[3,3],strides:[2,2],paddings:[1,1]",
+     "1x2x4x4xf32;1x2x4x4xi32"},
     {"pd_op.nearest_interp", "1x3x5x7xf32;-;-;-", INTERP ",scale:f64[1.5,2.0]", "1x3x7x14xf32"},
-    {"pd_op.nearest_interp", "1x3x5x7xf32;-;-;-", INTERP ",out_h:4,out_w:3,scale:f64[]", "1x3x4x3xf32"},
-    {"pd_op.nearest_interp", "1x3x5x7xf32;ints[9,11];-;-", INTERP ",out_h:4,out_w:3,scale:f64[]", "1x3x9x11xf32"},
-    {"pd_op.batch_norm", "?x4x3x3xf16;4xf32;4xf32;4xf32;4xf32", "data_format:\"NCHW\"", "?x4x3x3xf16;4xf32;4xf32;4xf32;4xf32;-"},
+    {"pd_op.nearest_interp", "1x3x5x7xf32;-;-;-", INTERP ",out_h:4,out_w:3,scale:f64[]",
+     "1x3x4x3xf32"},
+    {"pd_op.nearest_interp", "1x3x5x7xf32;ints[9,11];-;-", INTERP ",out_h:4,out_w:3,scale:f64[]",
+     "1x3x9x11xf32"},
+    {"pd_op.batch_norm", "?x4x3x3xf16;4xf32;4xf32;4xf32;4xf32", "data_format:\"NCHW\"",
+     "?x4x3x3xf16;4xf32;4xf32;4xf32;4xf32;-"},
     {"pd_op.layer_norm", "2x3x4xf16;12xf16;-", "begin_norm_axis:2", "2x3x4xf16;2x3xf32;2x3xf32"},
     {"pd_op.group_norm", "2x4x3x3xf32;-;-", "groups:2", "2x4x3x3xf32;2x2xf32;2x2xf32"},
     {"pd_op.instance_norm", "2x4x3x3xf32;-;-", "", "2x4x3x3xf32;8xf32;8xf32"},
@@ -132,17 +147,19 @@ static const row rows[] = {
     {"pd_op.lookup_table", "9x4xf32;?x1xi64", "", "?x4xf32"},
     {"pd_op.gru", "?x12xf32;-;4x12xf32;-", "", "?x12xf32;?x4xf32;?x4xf32;?x4xf32"},
     {"pd_op.lstm", "?x12xf32;-;-;3x12xf32;1x12xf32", "", "?x3xf32;?x3xf32;?x12xf32;?x3xf32"},
-    {"pd_op.rnn", "5x2x3xf32;vec[2x2x4xf32,2x2x4xf32];vec[16x3xf32];-;1xu8", "is_bidirec:true,hidden_size:4",
-     "5x2x8xf32;1xu8;vec[2x2x4xf32,2x2x4xf32];-"},
+    {"pd_op.rnn", "5x2x3xf32;vec[2x2x4xf32,2x2x4xf32];vec[16x3xf32];-;1xu8",
+     "is_bidirec:true,hidden_size:4", "5x2x8xf32;1xu8;vec[2x2x4xf32,2x2x4xf32];-"},
     {"pd_op.grid_sample", "2x6x3x3xf32;2x4x5x2xf32", "", "2x6x4x5xf32"},
     {"pd_op.affine_grid", "2x2x3xf32;ints[2,3,4,5]", "", "2x4x5x2xf32"},
-    {"pd_op.unfold", "1x2x6x6xf32", "kernel_sizes:[2,2],strides:[1,2],paddings:[0,0,0,0],dilations:[1,1]", "1x8x15xf32"},
+    {"pd_op.unfold", "1x2x6x6xf32",
+     "kernel_sizes:[2,2],strides:[1,2],paddings:[0,0,0,0],dilations:[1,1]", "1x8x15xf32"},
     /* creation */
     {"pd_op.full", "", "shape:ints[2,3],dtype:int32,value:f64(1.0)", "2x3xi32"},
     {"pd_op.full_int_array", "", "value:i64[1,2,3],dtype:int64", "3xi64"},
     {"pd_op.full_with_tensor", "1xf32;ints[2,3]", "dtype:float64", "2x3xf64"},
     {"pd_op.full_like", "2x?xf32;int[1]", "dtype:Undefined", "2x?xf32"},
-    {"pd_op.full_batch_size_like", "?x3xf32", "shape:[1,5],input_dim_idx:0,output_dim_idx:0,dtype:int64", "?x5xi64"},
+    {"pd_op.full_batch_size_like", "?x3xf32",
+     "shape:[1,5],input_dim_idx:0,output_dim_idx:0,dtype:int64", "?x5xi64"},
     {"pd_op.arange", "int[1];int[8];int[3]", "dtype:int64", "3xi64"},
     {"pd_op.linspace", "f32;f32;int[4]", "dtype:float32", "4xf32"},
     {"pd_op.eye", "int[3];int[-1]", "dtype:int32", "3x3xi32"},
@@ -155,13 +172,18 @@ static const row rows[] = {
     {"pd_op.tril_indices", "", "rows:3,cols:4,offset:1,dtype:int64", "2x9xi64"},
     {"pd_op.triu_indices", "", "row:3,col:4,offset:1,dtype:int64", "2x6xi64"},
     /* detection, sequences */
-    {"pd_op.prior_box", "1x4x2x3xf32;1x3x8x8xf32", "min_sizes:[1.0,2.0],max_sizes:[3.0,4.0],aspect_ratios:[1.0,2.0],flip:true", "2x3x8x4xf32;2x3x8x4xf32"},
+    {"pd_op.prior_box", "1x4x2x3xf32;1x3x8x8xf32",
+     "min_sizes:[1.0,2.0],max_sizes:[3.0,4.0],aspect_ratios:[1.0,2.0],flip:true",
+     "2x3x8x4xf32;2x3x8x4xf32"},
     {"pd_op.box_coder", "4x4xf32;-;3x4xf32", "code_type:\"encode_center_size\"", "3x4x4xf32"},
     {"pd_op.box_coder", "4x4xf32;-;3x4x4xf32", "code_type:\"decode_center_size\"", "3x4x4xf32"},
-    {"pd_op.yolo_box", "?x24x3x2xf32;?x2xi32", "anchors:[1,2,3,4,5,6],class_num:3", "?x18x4xf32;?x18x3xf32"},
+    {"pd_op.yolo_box", "?x24x3x2xf32;?x2xi32", "anchors:[1,2,3,4,5,6],class_num:3",
+     "?x18x4xf32;?x18x3xf32"},
     {"pd_op.multiclass_nms3", "?x9x4xf32;?x3x9xf32;-", "", "?x6xf32;?x1xi32;?xi32"},
-    {"pd_op.roi_align", "1x3x8x8xf32;5x4xf32;1xi32", "pooled_height:2,pooled_width:3", "5x3x2x3xf32"},
-    {"pd_op.distribute_fpn_proposals", "?x4xf32;-", "", "vec[?x4xf32,?x4xf32];vec[?xi32,?xi32];?x1xi32"},
+    {"pd_op.roi_align", "1x3x8x8xf32;5x4xf32;1xi32", "pooled_height:2,pooled_width:3",
+     "5x3x2x3xf32"},
+    {"pd_op.distribute_fpn_proposals", "?x4xf32;-", "",
+     "vec[?x4xf32,?x4xf32];vec[?xi32,?xi32];?x1xi32"},
     {"pd_op.crf_decoding", "?x4xf32;6x4xf32;-;-", "", "?x1xi64"},
     {"pd_op.crf_decoding", "2x5x4xf32;6x4xf32;-;2xi64", "", "2x5xi64"},
     {"pd_op.sequence_pool", "?x4xf32", "", "?x4xf32;?x4xi32"},
@@ -189,7 +211,8 @@ static const row rows[] = {
     {"builtin.slice", "vec[2xf32,3xi64]", "index:1", "3xi64"},
 };
 
-/* ---- writing the module of a row --------------------------------------------------------------------------- */
+/* ---- writing the module of a row
+ * --------------------------------------------------------------------------- */
 
 typedef struct text {
     char s[8192];
@@ -243,7 +266,8 @@ typedef struct operands {
 
 static int put_data(operands *o, const char *type, size_t len)
 {
-    put(&o->defs, "(%%%d) = \"builtin.parameter\" () {parameter_name:\"p%d\"} : () -> ", o->count, o->count);
+    put(&o->defs, "(%%%d) = \"builtin.parameter\" () {parameter_name:\"p%d\"} : () -> ", o->count,
+        o->count);
     put_type(&o->defs, type, len);
     put(&o->defs, "\n");
     return o->count++;
@@ -276,12 +300,16 @@ static void put_operand(operands *o, const char *item, size_t len)
         return;
     }
     if (strncmp(item, "int[", 4) == 0) {
-        put(&o->defs, "(%%%d) = \"pd_op.full\" () {shape:ints[1],value:f64(%.*s.0),dtype:int64} : () -> tensor<1xi64>\n", o->count,
-            (int)len - 5, item + 4);
+        put(&o->defs,
+            "(%%%d) = \"pd_op.full\" () {shape:ints[1],value:f64(%.*s.0),dtype:int64} : () -> "
+            "tensor<1xi64>\n",
+            o->count, (int)len - 5, item + 4);
         put(&o->types, "tensor<1xi64>");
     } else if (strncmp(item, "ints[", 5) == 0) {
-        put(&o->defs, "(%%%d) = \"pd_op.full_int_array\" () {value:i64[%.*s],dtype:int64} : () -> tensor<-1xi64>\n", o->count, (int)len - 6,
-            item + 5);
+        put(&o->defs,
+            "(%%%d) = \"pd_op.full_int_array\" () {value:i64[%.*s],dtype:int64} : () -> "
+            "tensor<-1xi64>\n",
+            o->count, (int)len - 6, item + 5);
         put(&o->types, "tensor<-1xi64>");
     } else {
         (void)put_data(o, item, len);
@@ -311,12 +339,13 @@ static void put_module(const row *r, text *out)
         put_types(&types, at, n);
         at += n + (at[n] != 0);
     }
-    put(out, "pir version 4 trainable {\n%s(%s) = \"%s\" (%s) {%s} : (%s) -> %s\n}\n", o->defs.s, results.s, r->op, o->names.s, r->attrs,
-        o->types.s, types.s);
+    put(out, "pir version 4 trainable {\n%s(%s) = \"%s\" (%s) {%s} : (%s) -> %s\n}\n", o->defs.s,
+        results.s, r->op, o->names.s, r->attrs, o->types.s, types.s);
     free(o);
 }
 
-/* ---- running it -------------------------------------------------------------------------------------------- */
+/* ---- running it
+ * -------------------------------------------------------------------------------------------- */
 
 /* Forget what the row says, so that a hook that does nothing is noticed. */
 static pdm_ir_type scramble(pdm_ir_context *context, pdm_ir_type type)
@@ -341,7 +370,8 @@ static void check_row(const row *r)
 
     fx_init(&f);
     put_module(r, &source);
-    pdm_status status = pdm_ir_parse(f.context, source.s, strlen(source.s), "row", &f.sink, &module);
+    pdm_status status =
+        pdm_ir_parse(f.context, source.s, strlen(source.s), "row", &f.sink, &module);
     ck_assert_msg(status == PDM_OK, "%s%s", source.s, f.said);
     pdm_ir_op *op = module->block->last;
     pdm_ir_type want[8];
@@ -355,7 +385,8 @@ static void check_row(const row *r)
         pdm_buf got;
         pdm_buf_init(&got);
         pdm_ir_print_type(pdm_ir_op_result(op, i)->type, &got);
-        ck_assert_msg(pdm_ir_op_result(op, i)->type == want[i], "%sresult %u: %.*s", source.s, i, (int)got.size, got.data);
+        ck_assert_msg(pdm_ir_op_result(op, i)->type == want[i], "%sresult %u: %.*s", source.s, i,
+                      (int)got.size, got.data);
         pdm_buf_deinit(&got);
     }
     pdm_ir_module_destroy(module);
@@ -368,19 +399,25 @@ START_TEST(each_row)
 }
 END_TEST
 
-/* ---- regions ----------------------------------------------------------------------------------------------- */
+/* ---- regions
+ * -----------------------------------------------------------------------------------------------
+ */
 
-static const char loop[] = "pir version 4 trainable {\n"
-                           "(%0) = \"builtin.parameter\" () {parameter_name:\"c\"} : () -> tensor<1xb>\n"
-                           "(%1) = \"builtin.parameter\" () {parameter_name:\"i\"} : () -> tensor<1xi64>\n"
-                           "(%2) = \"builtin.parameter\" () {parameter_name:\"x\"} : () -> tensor<2x3xf32>\n"
-                           "(%3, %4) = \"pd_op.while\" (%0, %1, %2) {} : (tensor<1xb>, tensor<1xi64>, tensor<2x3xf32>) -> tensor<f64>, tensor<f64> {\n"
-                           "^(%arg_0: tensor<f64>, %arg_1: tensor<f64>)\n"
-                           "(%5) = \"pd_op.full\" () {shape:ints[1],value:f64(0.0),dtype:int32} : () -> tensor<f64>\n"
-                           "(%6) = \"builtin.combine\" (%arg_1, %2) {} : (tensor<f64>, tensor<2x3xf32>) -> vec[tensor<f64>,tensor<f64>]\n"
-                           "(%7) = \"pd_op.concat\" (%6, %5) {} : (vec[tensor<f64>,tensor<f64>], tensor<f64>) -> tensor<f64>\n"
-                           "() = \"cf.yield\" (%0, %arg_0, %7) {} : (tensor<1xb>, tensor<f64>, tensor<f64>) -> ()\n"
-                           "}\n}\n";
+static const char loop[] =
+    "pir version 4 trainable {\n"
+    "(%0) = \"builtin.parameter\" () {parameter_name:\"c\"} : () -> tensor<1xb>\n"
+    "(%1) = \"builtin.parameter\" () {parameter_name:\"i\"} : () -> tensor<1xi64>\n"
+    "(%2) = \"builtin.parameter\" () {parameter_name:\"x\"} : () -> tensor<2x3xf32>\n"
+    "(%3, %4) = \"pd_op.while\" (%0, %1, %2) {} : (tensor<1xb>, tensor<1xi64>, tensor<2x3xf32>) -> "
+    "tensor<f64>, tensor<f64> {\n"
+    "^(%arg_0: tensor<f64>, %arg_1: tensor<f64>)\n"
+    "(%5) = \"pd_op.full\" () {shape:ints[1],value:f64(0.0),dtype:int32} : () -> tensor<f64>\n"
+    "(%6) = \"builtin.combine\" (%arg_1, %2) {} : (tensor<f64>, tensor<2x3xf32>) -> "
+    "vec[tensor<f64>,tensor<f64>]\n"
+    "(%7) = \"pd_op.concat\" (%6, %5) {} : (vec[tensor<f64>,tensor<f64>], tensor<f64>) -> "
+    "tensor<f64>\n"
+    "() = \"cf.yield\" (%0, %arg_0, %7) {} : (tensor<1xb>, tensor<f64>, tensor<f64>) -> ()\n"
+    "}\n}\n";
 
 START_TEST(loop_types_are_merged)
 {
@@ -388,7 +425,8 @@ START_TEST(loop_types_are_merged)
     pdm_ir_module *module = NULL;
 
     fx_init(&f);
-    ck_assert_msg(pdm_ir_parse(f.context, loop, strlen(loop), "loop", &f.sink, &module) == PDM_OK, "%s", f.said);
+    ck_assert_msg(pdm_ir_parse(f.context, loop, strlen(loop), "loop", &f.sink, &module) == PDM_OK,
+                  "%s", f.said);
     ck_assert_int_eq(pdm_ir_infer_module(module), PDM_OK);
     pdm_ir_op *op = module->block->last;
     const pdm_ir_type grown = pdm_ir_type_tensor(f.context, PDM_F32, (int64_t[]){-1, 3}, 2);

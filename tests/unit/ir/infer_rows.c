@@ -38,8 +38,9 @@ static pdm_ir_value *operand_of(fx *f, pdm_ir_operand_kind kind, pdm_ir_type typ
     switch (kind) {
     case PDM_IR_OPERAND_VECTOR:
     case PDM_IR_OPERAND_OPTIONAL_VECTOR:
-        return result(emit(f, f->top, "builtin.combine", IN(data(f, type), data(f, type), data(f, type)),
-                           OUT(pdm_ir_type_vector(f->context, (pdm_ir_type[]){type, type, type}, MANY))));
+        return result(
+            emit(f, f->top, "builtin.combine", IN(data(f, type), data(f, type), data(f, type)),
+                 OUT(pdm_ir_type_vector(f->context, (pdm_ir_type[]){type, type, type}, MANY))));
     case PDM_IR_OPERAND_MUTABLE:
     case PDM_IR_OPERAND_MUTABLE_INTS:
         op = emit(f, f->top, "pd_op.full_int_array", NONE, OUT(f->i64));
@@ -72,10 +73,12 @@ static void run_row(fx *f, const pdm_ir_op_desc *row, pdm_ir_type type, bool abs
                              .operands = operands,
                              .num_operands = num_operands,
                              .num_results = row->num_results};
-    pdm_ir_infer infer = {.context = f->context, .state = &state, .results = metas, .num_results = row->num_results};
+    pdm_ir_infer infer = {
+        .context = f->context, .state = &state, .results = metas, .num_results = row->num_results};
     ck_assert_msg(pdm_ir_infer_run(&infer) == PDM_OK, "%s", row->name);
     for (size_t i = 0; i < row->num_results; i++) {
-        ck_assert_msg(metas[i].rank >= -1 && metas[i].rank <= PDM_MAX_RANK, "%s result %zu", row->name, i);
+        ck_assert_msg(metas[i].rank >= -1 && metas[i].rank <= PDM_MAX_RANK, "%s result %zu",
+                      row->name, i);
         for (int k = 0; k < metas[i].rank; k++)
             ck_assert_msg(metas[i].dims[k] >= -1, "%s result %zu", row->name, i);
     }
@@ -95,7 +98,8 @@ START_TEST(any_operands)
             fx_init(&f);
             for (size_t i = 0; i < pdm_ir_op_desc_count(); i++)
                 if (!(pdm_ir_op_desc_at(i)->flags & PDM_IR_REGION))
-                    run_row(&f, pdm_ir_op_desc_at(i), pdm_ir_type_tensor(f.context, PDM_F32, kinds[k], rank), false);
+                    run_row(&f, pdm_ir_op_desc_at(i),
+                            pdm_ir_type_tensor(f.context, PDM_F32, kinds[k], rank), false);
             fx_deinit(&f);
         }
     }
@@ -134,12 +138,13 @@ START_TEST(constants)
     ck_assert(pdm_ir_const_ints(full(&f, 7.0, 3), got, 4, &n));
     ck_assert_uint_eq(n, 3);
     ck_assert_int_eq(got[2], 7);
-    pdm_ir_value *both = result(emit(&f, f.top, "builtin.combine", IN(list, full(&f, -2.0, 1)),
-                                     OUT(pdm_ir_type_vector(f.context, (pdm_ir_type[]){f.i64, f.i64}, 2))));
+    pdm_ir_value *both =
+        result(emit(&f, f.top, "builtin.combine", IN(list, full(&f, -2.0, 1)),
+                    OUT(pdm_ir_type_vector(f.context, (pdm_ir_type[]){f.i64, f.i64}, 2))));
     ck_assert(pdm_ir_const_ints(both, got, 4, &n));
     ck_assert_uint_eq(n, 2);
     ck_assert_int_eq(got[1], -2);
-    ck_assert(!pdm_ir_const_ints(both, got, 1, &n));             /* too long */
+    ck_assert(!pdm_ir_const_ints(both, got, 1, &n));               /* too long */
     ck_assert(!pdm_ir_const_ints(full(&f, 1e300, 1), got, 4, &n)); /* no integer */
     ck_assert(!pdm_ir_const_ints(full(&f, 1, INT64_MAX), got, 4, &n));
     ck_assert(!pdm_ir_const_ints(data(&f, f.i64), got, 4, &n));
