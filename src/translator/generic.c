@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "translator/flow.h"
 #include "translator/map.h"
 #include "translator/row_default.h"
 
@@ -181,12 +182,12 @@ static pdm_ir_type vector_type(pdm_tr_op *t, const pdm_tr_result_map *map, pdm_i
     return type;
 }
 
-/* A result that has no legacy variable: absent where the row allows that. */
+/* A result that has no legacy variable: absent where the row allows that, else a value without a name. */
 static bool is_absent(const pdm_tr_op *t, const pdm_tr_result_map *map, const pdm_ir_result_desc *desc)
 {
     const pdm_lg_slot *slot = map->slot ? pdm_lg_find_output(t->op, map->slot) : NULL;
     bool given = slot && slot->num_args && !(slot->num_args == 1 && pdm_tr_is_empty_name(slot->args[0]));
-    return !given && (map->optional || desc->kind == PDM_IR_OPERAND_OPTIONAL || slot);
+    return !given && desc->kind != PDM_IR_OPERAND_TENSOR && (map->optional || desc->kind == PDM_IR_OPERAND_OPTIONAL || slot);
 }
 
 static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_state *state, pdm_ir_type *types)
@@ -228,6 +229,10 @@ static void bind_results(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op *o
         const pdm_tr_result_map *map = &row->results[i];
         pdm_ir_value *value = pdm_ir_op_result(op, i);
         if (!map->slot || !value->type)
+            continue;
+        /* A region must not hand on what nobody wrote. */
+        const pdm_lg_slot *output = t->tr->has_sub_blocks ? pdm_lg_find_output(t->op, map->slot) : NULL;
+        if (output && pdm_tr_leaves_alone(t->op, output))
             continue;
         if (!map->vector) {
             pdm_tr_out(t, map->slot, value);

@@ -119,6 +119,15 @@ pdm_ir_value *pdm_tr_int_operand(pdm_tr_op *t, const char *list, const char *ten
     return values ? pdm_tr_const_ints(t, values, n) : NULL;
 }
 
+pdm_dtype pdm_tr_need_dtype(pdm_tr_op *t, const char *name)
+{
+    pdm_dtype dtype = pdm_tr_dtype(t, name);
+    if (dtype == PDM_UNDEFINED && !t->failed && t->tr->status == PDM_OK)
+        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, name, NULL, "'%s' of '%s' names no element type", name,
+                     t->op->type);
+    return dtype;
+}
+
 bool pdm_tr_is_array(const pdm_ir_value *value)
 {
     return value && value->type && value->type->kind == PDM_IR_TENSOR_ARRAY;

@@ -22,6 +22,8 @@ pdm_ir_attr pdm_tr_a_list(pdm_tr_op *t, const pdm_lg_attr *list);
 /* builtin.combine of a tensor list, of a single tensor, or pd_op.full_int_array of the attribute. */
 pdm_ir_value *pdm_tr_int_operand(pdm_tr_op *t, const char *list, const char *tensor,
                                  const char *attr);
+/* An element type that must be given; PDM_UNDEFINED after a report. */
+pdm_dtype pdm_tr_need_dtype(pdm_tr_op *t, const char *name);
 bool pdm_tr_is_array(const pdm_ir_value *value);
 /* A new empty array in the current block. */
 pdm_ir_value *pdm_tr_new_array(pdm_tr_op *t, pdm_dtype dtype);

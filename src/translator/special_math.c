@@ -40,9 +40,10 @@ static pdm_ir_value *place_at(pdm_tr_op *t, pdm_ir_value *v, int64_t axis, int r
     size_t num_cut = 0;
     pdm_tr_meta(v, &meta);
     int own = meta.rank;
-    while (own > 0 && axis + own > rank && meta.dims[own - 1] == 1)
+    const bool inside = axis >= 0 && axis <= rank;
+    while (inside && own > 0 && axis + own > rank && meta.dims[own - 1] == 1)
         cut[num_cut++] = --own;
-    if (axis < 0 || axis + own > rank) {
+    if (!inside || axis + own > rank) {
         pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "axis", NULL,
                      "axis %lld of '%s' does not fit inputs of rank %d and %d", (long long)axis,
                      t->op->type, rank, meta.rank);

@@ -3,7 +3,14 @@
 
 /* ---- rnn ------------------------------------------------------------------------------------- */
 
-/* A zero state for dropout, typed like the output that the op gives back; none without that. */
+/* Type of the state of dropout: of an output that old models lack. */
+static pdm_ir_type dropout_state_type(pdm_tr_op *t)
+{
+    pdm_ir_type declared = pdm_tr_out_type(t, "DropoutState", 0);
+    return declared ? declared : pdm_tr_tensor_type(t, PDM_U8, NULL, 0);
+}
+
+/* A zero state for dropout, typed like the output that the op gives back. */
 static pdm_ir_value *dropout_state(pdm_tr_op *t, pdm_ir_type type)
 {
     int64_t dims[PDM_MAX_RANK];
@@ -62,17 +69,16 @@ void pdm_tr_h_rnn(pdm_tr_op *t)
     attrs[7] = (pdm_ir_named_attr){"is_test", pdm_tr_a_bool(t, test), 0};
     if (t->failed || !x)
         return;
-    int64_t width = pdm_tr_int(t, "hidden_size") * (both ? 2 : 1);
-    pdm_ir_type types[4] = {rnn_out_type(t, x, width), pdm_tr_out_type(t, "DropoutState", 0),
-                            rnn_state_type(t), pdm_tr_out_type(t, "Reserve", 0)};
+    int64_t width = (int64_t)(int32_t)pdm_tr_int(t, "hidden_size") * (both ? 2 : 1);
+    pdm_ir_type types[4] = {rnn_out_type(t, x, width), dropout_state_type(t), rnn_state_type(t),
+                            pdm_tr_out_type(t, "Reserve", 0)};
     pdm_ir_value *dropout = dropout_state(t, types[1]);
     pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.rnn", PDM_TR_OPS(x, states, weights, lengths, dropout),
                                       attrs, 8, types, 4);
     if (!op)
         return;
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
-    if (types[1])
-        pdm_tr_out(t, "DropoutState", pdm_tr_result(op, 1));
+    pdm_tr_out(t, "DropoutState", pdm_tr_result(op, 1));
     const pdm_lg_slot *slot = pdm_lg_find_output(t->op, "State");
     for (size_t i = 0; slot && i < slot->num_args; i++)
         if (!pdm_tr_is_empty_name(slot->args[i]))

@@ -143,7 +143,7 @@ static pdm_ir_value *constant_operand(pdm_tr_op *t, pdm_dtype dtype)
 
 void pdm_tr_h_fill_constant(pdm_tr_op *t)
 {
-    pdm_dtype dtype = pdm_tr_dtype(t, "dtype");
+    pdm_dtype dtype = pdm_tr_need_dtype(t, "dtype");
     if (pdm_tr_num_in(t, "ShapeTensorList") || pdm_tr_num_in(t, "ShapeTensor") ||
         pdm_tr_num_in(t, "ValueTensor")) {
         pdm_ir_value *value = constant_operand(t, dtype), *shape = shape_operand(t);
@@ -170,7 +170,7 @@ void pdm_tr_h_assign_value(pdm_tr_op *t)
 {
     static const char *const lists[] = {"bool_values",  "fp32_values", "int32_values",
                                         "int64_values", "values",      "fp64_values"};
-    pdm_dtype dtype = pdm_tr_dtype(t, "dtype");
+    pdm_dtype dtype = pdm_tr_need_dtype(t, "dtype");
     size_t rank = 0;
     const int64_t *dims = pdm_tr_ints(t, "shape", &rank);
     const pdm_lg_attr *list = NULL;
