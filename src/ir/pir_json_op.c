@@ -208,9 +208,9 @@ static void check_count(reader *r, draft *d, const char *what, const char *const
         snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", names[i]);
     }
     d->failed = true;
-    pdm_ir_json_fail(r, d->node, PDM_D_JSON_FORM, "%.100s: %s%zu %s wanted%s%s%s, %zu found",
-                     r->op_name, open ? "at least " : "", wanted, what, list[0] ? " (" : "", list,
-                     list[0] ? ")" : "", found);
+    pdm_ir_json_fail(r, d->node, PDM_D_JSON_FORM, "%s%zu %s%s wanted%s%s%s, %zu found",
+                     open ? "at least " : "", wanted, what, wanted == 1 ? "" : "s",
+                     list[0] ? " (" : "", list, list[0] ? ")" : "", found);
 }
 
 static void check_counts(reader *r, draft *d)
@@ -226,7 +226,7 @@ static void check_counts(reader *r, draft *d)
         else
             names[wanted++] = desc->operands[i].name;
     }
-    check_count(r, d, "operands", names, wanted, open, r->operands.n - d->operands);
+    check_count(r, d, "operand", names, wanted, open, r->operands.n - d->operands);
     wanted = 0;
     open = false;
     for (size_t i = 0; i < desc->num_results && wanted < UINT8_MAX; i++) {
@@ -235,10 +235,10 @@ static void check_counts(reader *r, draft *d)
         else
             names[wanted++] = desc->results[i].name;
     }
-    check_count(r, d, "results", names, wanted, open, r->results.n - d->results);
+    check_count(r, d, "result", names, wanted, open, r->results.n - d->results);
     if (r->regions.n > d->regions && !(desc->flags & PDM_IR_REGION)) {
         d->failed = true;
-        pdm_ir_json_fail(r, d->node, PDM_D_JSON_FORM, "%.100s has no regions", r->op_name);
+        pdm_ir_json_fail(r, d->node, PDM_D_JSON_FORM, "this op has no regions");
     }
 }
 

@@ -33,16 +33,15 @@ static pdm_loc here(reader *r, size_t offset)
 
 pdm_status pdm_ir_json_fail(reader *r, uint32_t node, pdm_diag_code code, const char *format, ...)
 {
-    char text[1024], place[160] = "";
+    char text[1024], place[64] = "";
     const pdm_loc loc = here(r, node < r->index.count ? r->index.nodes[node].offset : 0);
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (r->attr_name)
-        snprintf(place, sizeof place, "attribute \"%.100s\": ", r->attr_name);
-    else if (r->part)
+    /* An attribute's name is in the location. */
+    if (r->part && !r->attr_name)
         snprintf(place, sizeof place, "%s %zu: ", r->part, r->part_index);
     const pdm_status status = pdm_diag(r->sink, code, &loc, NULL, "%s%s", place, text);
     if (status != PDM_OK && r->worst != PDM_INVALID_MODEL)
@@ -347,7 +346,7 @@ bool pdm_ir_json_looks_like(const void *data, size_t size)
     while (at < size &&
            (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
         at++;
-    return at < size && text[at] == '{';
+    return at < size && (text[at] == '{' || text[at] == '[');
 }
 
 /* Blanks before the first key, if it stands on a line of its own. */
