@@ -76,6 +76,8 @@ pdm_ir_value *pdm_tr_with_lengths(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *l
 pdm_ir_value *pdm_tr_with_lod_of(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *other);
 /* x with one level of LoD of these offsets, int32. */
 pdm_ir_value *pdm_tr_with_offsets(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *offsets);
+/* x as it is, but its LoD is not handed on. */
+pdm_ir_value *pdm_tr_without_lod(pdm_tr_op *t, pdm_ir_value *x);
 /* 0, 1, ... for the first dim of x, int64; its LoD is not handed on. */
 pdm_ir_value *pdm_tr_row_numbers(pdm_tr_op *t, pdm_ir_value *x);
 /* LoD levels that the program declares for the first variable of an input slot. */

@@ -89,6 +89,12 @@ pdm_ir_value *pdm_tr_with_lengths(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *l
     return pdm_tr_with_offsets(t, x, pdm_tr_cast(t, pdm_tr_concat(t, parts, 2, 0), PDM_I32));
 }
 
+pdm_ir_value *pdm_tr_without_lod(pdm_tr_op *t, pdm_ir_value *x)
+{
+    /* Binary ops take the LoD of their first operand. */
+    return pdm_tr_binary(t, "pd_op.multiply", pdm_tr_like_const(t, x, 1), x);
+}
+
 pdm_ir_value *pdm_tr_row_numbers(pdm_tr_op *t, pdm_ir_value *x)
 {
     return pdm_tr_iota(t, pdm_tr_dim_value(t, x, 0), PDM_I64);

@@ -8,9 +8,11 @@ libpdm_tr_la_SOURCES = \
 	src/translator/expressed.c \
 	src/translator/expressed.h \
 	src/translator/expressed_detection.c \
+	src/translator/expressed_fused.c \
 	src/translator/expressed_interp.c \
 	src/translator/expressed_lod.c \
 	src/translator/expressed_loss.c \
+	src/translator/expressed_rank.c \
 	src/translator/expressed_sequence.c \
 	src/translator/expressed_shape.c \
 	src/translator/flow.c \
