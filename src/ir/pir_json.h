@@ -30,7 +30,8 @@ typedef struct pdm_ir_json_layout {
     int indent; /* 0: compact; else spaces per level */
 } pdm_ir_json_layout;
 
-bool pdm_ir_json_looks_like(const void *data, size_t size); /* '{' or '[' after an optional BOM and blanks: no ProgramDesc begins so */
+/* An object or array after an optional BOM and blanks; told from a ProgramDesc, which may begin with such bytes too. */
+bool pdm_ir_json_looks_like(const void *data, size_t size);
 
 /*
  * Errors with line, column and the place in the program: PDM_INVALID_MODEL (syntax, form), PDM_UNSUPPORTED (unknown tags or ops, all listed), PDM_NOMEM.

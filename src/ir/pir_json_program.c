@@ -338,15 +338,26 @@ static pdm_status read_document(reader *r, pdm_ir_module *module)
 /* ---- entry points
  * ------------------------------------------------------------------------------------------ */
 
+static size_t skip_blanks(const char *text, size_t size, size_t at)
+{
+    while (at < size && memchr(" \t\n\r", text[at], 4))
+        at++;
+    return at;
+}
+
 bool pdm_ir_json_looks_like(const void *data, size_t size)
 {
     const char *text = data;
-    size_t at = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    const size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    const size_t at = skip_blanks(text, size, mark);
 
-    while (at < size &&
-           (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
-        at++;
-    return at < size && (text[at] == '{' || text[at] == '[');
+    if (at == size || (text[at] != '{' && text[at] != '['))
+        return false;
+    /* A ProgramDesc may begin like "\n{" or "\n[": tag and length of its first block. Then a tag
+     * comes. */
+    const size_t next = skip_blanks(text, size, at + 1);
+    return next == size || memchr(text[at] == '{' ? "\"}" : "[{\"]-0123456789tfn", text[next],
+                                  text[at] == '{' ? 2 : 18);
 }
 
 /* Blanks before the first key, if it stands on a line of its own. */

@@ -445,6 +445,33 @@ START_TEST(keeps_order)
 }
 END_TEST
 
+START_TEST(recognises)
+{
+    static const struct {
+        const char *text;
+        bool json;
+    } rows[] = {
+        {"{}", true},
+        {"\xef\xbb\xbf \n{\"a\":1}", true},
+        {"[[[[", true},
+        {"[ -1", true},
+        {"{", true},
+        {"{\n    \"base", true},
+        {"", false},
+        {" ", false},
+        {"x", false},
+        {"\"a\"", false},
+        {"\n{\x08\x01", false},
+        {"\n[\x08\x01", false},
+        {"\n\n\x08", false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ck_assert_msg(pdm_ir_json_looks_like(rows[i].text, strlen(rows[i].text)) == rows[i].json,
+                      "row %zu", i);
+}
+END_TEST
+
 /* ---- versions, nesting, memory
  * ----------------------------------------------------------------------------- */
 
@@ -621,6 +648,7 @@ Suite *pdm_suite_json_read(void)
     tcase_add_test(tests, normalises);
     tcase_add_test(tests, keeps_param_extras);
     tcase_add_test(tests, keeps_order);
+    tcase_add_test(tests, recognises);
     tcase_add_test(tests, versions);
     tcase_add_test(tests, nesting);
     tcase_add_test(tests, attr_nesting);
