@@ -1,7 +1,8 @@
 /*
- * Strict scan of a JSON text before it is parsed: syntax, UTF-8, nesting and number lengths are checked with line and column, and an
- * index of all values in document order is made. The index lets the reader walk the large outer structure without a tree, parse small
- * parts one at a time, read integers from the source text, and tell where in the file a value stands.
+ * Strict scan of a JSON text before it is parsed: syntax, UTF-8, nesting and number lengths are
+ * checked with line and column, and an index of all values in document order is made. The index
+ * lets the reader walk the large outer structure without a tree, parse small parts one at a time,
+ * read integers from the source text, and tell where in the file a value stands.
  */
 #ifndef PDM_IR_JSON_SCAN_H
 #define PDM_IR_JSON_SCAN_H
@@ -34,15 +35,18 @@ typedef struct pdm_ir_json_index {
     size_t size;
     pdm_ir_json_node *nodes; /* the root is node 0 */
     size_t count, capacity;
-    size_t place_offset, place_line, place_column; /* last place told, so that places in file order cost one pass */
+    size_t place_offset, place_line,
+        place_column; /* last place told, so that places in file order cost one pass */
 } pdm_ir_json_index;
 
-/* Errors go to the sink with path. out is initialised by this call and to be deinitialised in any case. size is below 4 GiB. */
-PDM_MUST_USE pdm_status pdm_ir_json_scan(const char *text, size_t size, const char *path, pdm_diag_sink *sink,
-                                         pdm_ir_json_index *out);
+/* Errors go to the sink with path. out is initialised by this call and to be deinitialised in any
+ * case. size is below 4 GiB. */
+PDM_MUST_USE pdm_status pdm_ir_json_scan(const char *text, size_t size, const char *path,
+                                         pdm_diag_sink *sink, pdm_ir_json_index *out);
 void pdm_ir_json_index_deinit(pdm_ir_json_index *index);
 
 /* Line and column (1-based, in characters) of a byte. */
-void pdm_ir_json_place(pdm_ir_json_index *index, size_t offset, int64_t *out_line, int64_t *out_column);
+void pdm_ir_json_place(pdm_ir_json_index *index, size_t offset, int64_t *out_line,
+                       int64_t *out_column);
 
 #endif

@@ -149,9 +149,7 @@ static pdm_status get_ints(reader *r, const cJSON *array, int64_t **out, size_t 
     return PDM_OK;
 }
 
-/* ---- types
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *tag;

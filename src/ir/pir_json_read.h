@@ -1,10 +1,11 @@
 /*
- * Inside of the PIR JSON reader: what its two halves share. pir_json_program.c walks the outer structure (regions, blocks, ops) on the
- * scan's index; pir_json_read.c has cJSON parse the small parts inside of it (an op's operands, results, attributes) one at a time. So
- * nesting is bounded by the scan and not by cJSON, and no tree of the whole file exists.
+ * Inside of the PIR JSON reader: what its two halves share. pir_json_program.c walks the outer
+ * structure (regions, blocks, ops) on the scan's index; pir_json_read.c has cJSON parse the small
+ * parts inside of it (an op's operands, results, attributes) one at a time. So nesting is bounded
+ * by the scan and not by cJSON, and no tree of the whole file exists.
  *
- * Functions that read a part push what they find on the reader's scratch stacks. They return PDM_OK, or PDM_INVALID_MODEL or PDM_UNSUPPORTED after
- * having told the sink, or PDM_NOMEM.
+ * Functions that read a part push what they find on the reader's scratch stacks. They return
+ * PDM_OK, or PDM_INVALID_MODEL or PDM_UNSUPPORTED after having told the sink, or PDM_NOMEM.
  */
 #ifndef PDM_IR_PIR_JSON_READ_H
 #define PDM_IR_PIR_JSON_READ_H
@@ -63,7 +64,8 @@ typedef struct pdm_ir_json_reader {
     PDM_VEC(const char *) names;
 } pdm_ir_json_reader;
 
-/* What was told about the model does not end the reading, which goes on to find more; all else does. */
+/* What was told about the model does not end the reading, which goes on to find more; all else
+ * does. */
 static inline bool pdm_ir_json_is_hard(pdm_status status)
 {
     return status != PDM_OK && status != PDM_INVALID_MODEL && status != PDM_UNSUPPORTED;
@@ -76,14 +78,15 @@ static inline uint32_t pdm_ir_json_next(const pdm_ir_json_reader *reader, uint32
 }
 
 /* Tell the sink, with the place of the node and of the op and part at hand. */
-pdm_status pdm_ir_json_fail(pdm_ir_json_reader *reader, uint32_t node, pdm_diag_code code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+pdm_status pdm_ir_json_fail(pdm_ir_json_reader *reader, uint32_t node, pdm_diag_code code,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 pdm_status pdm_ir_json_missing(pdm_ir_json_reader *reader, uint32_t node, const char *key);
 
 /* A 64-bit integer from the source text: a double would round it. */
 bool pdm_ir_json_node_int(const pdm_ir_json_reader *reader, uint32_t node, int64_t *out);
 /* A string or key, interned in the context. */
-PDM_MUST_USE pdm_status pdm_ir_json_node_string(pdm_ir_json_reader *reader, uint32_t node, const char **out);
+PDM_MUST_USE pdm_status pdm_ir_json_node_string(pdm_ir_json_reader *reader, uint32_t node,
+                                                const char **out);
 PDM_MUST_USE pdm_status pdm_ir_json_read_operands(pdm_ir_json_reader *reader, uint32_t node);
 PDM_MUST_USE pdm_status pdm_ir_json_read_results(pdm_ir_json_reader *reader, uint32_t node);
 PDM_MUST_USE pdm_status pdm_ir_json_read_args(pdm_ir_json_reader *reader, uint32_t node);
@@ -92,15 +95,23 @@ PDM_MUST_USE pdm_status pdm_ir_json_read_attrs(pdm_ir_json_reader *reader, uint3
 /* The result of a parameter's short form: an object, not an array. */
 PDM_MUST_USE pdm_status pdm_ir_json_read_param_result(pdm_ir_json_reader *reader, uint32_t node);
 /* attr NULL: out of memory. */
-PDM_MUST_USE pdm_status pdm_ir_json_push_attr(pdm_ir_json_reader *reader, const char *name, pdm_ir_attr attr);
+PDM_MUST_USE pdm_status pdm_ir_json_push_attr(pdm_ir_json_reader *reader, const char *name,
+                                              pdm_ir_attr attr);
 
-/* The value nodes of an object's members by name; PDM_IR_JSON_NO_NODE where absent. Unknown keys are ignored, doubled ones an error. */
-PDM_MUST_USE pdm_status pdm_ir_json_find_members(pdm_ir_json_reader *reader, uint32_t object, const char *const *names, size_t count, uint32_t *out);
-PDM_MUST_USE pdm_status pdm_ir_json_need_array(pdm_ir_json_reader *reader, uint32_t object, uint32_t node, const char *key);
+/* The value nodes of an object's members by name; PDM_IR_JSON_NO_NODE where absent. Unknown keys
+ * are ignored, doubled ones an error. */
+PDM_MUST_USE pdm_status pdm_ir_json_find_members(pdm_ir_json_reader *reader, uint32_t object,
+                                                 const char *const *names, size_t count,
+                                                 uint32_t *out);
+PDM_MUST_USE pdm_status pdm_ir_json_need_array(pdm_ir_json_reader *reader, uint32_t object,
+                                               uint32_t node, const char *key);
 /* Enter a value under its id in the file; value NULL marks one whose op could not be made. */
-PDM_MUST_USE pdm_status pdm_ir_json_define(pdm_ir_json_reader *reader, const pdm_ir_json_value *decl, pdm_ir_value *value);
+PDM_MUST_USE pdm_status pdm_ir_json_define(pdm_ir_json_reader *reader,
+                                           const pdm_ir_json_value *decl, pdm_ir_value *value);
 /* An op and all in it, appended to block; only statuses that end the reading are returned. */
-PDM_MUST_USE pdm_status pdm_ir_json_read_op(pdm_ir_json_reader *reader, uint32_t node, pdm_ir_block *block);
-PDM_MUST_USE pdm_status pdm_ir_json_read_region(pdm_ir_json_reader *reader, uint32_t node, pdm_ir_region *region);
+PDM_MUST_USE pdm_status pdm_ir_json_read_op(pdm_ir_json_reader *reader, uint32_t node,
+                                            pdm_ir_block *block);
+PDM_MUST_USE pdm_status pdm_ir_json_read_region(pdm_ir_json_reader *reader, uint32_t node,
+                                                pdm_ir_region *region);
 
 #endif

@@ -28,9 +28,7 @@ typedef struct writer {
     PDM_VEC(const pdm_ir_named_attr *) order; /* attributes of the op at hand */
 } writer;
 
-/* ---- JSON
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void flush(writer *w)
 {
@@ -162,9 +160,7 @@ static void put_double(writer *w, double value)
     pdm_buf_double(w->buf, value);
 }
 
-/* ---- types
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void put_dims(writer *w, const int64_t *dims, size_t rank)
 {
@@ -471,9 +467,7 @@ static void sort_attrs(writer *w, const pdm_ir_op *op)
         qsort(w->order.v, w->order.n, sizeof *w->order.v, by_position);
 }
 
-/* ---- ops
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static void enter_id(writer *w, const pdm_ir_value *value, int64_t id)
 {

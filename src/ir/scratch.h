@@ -1,4 +1,5 @@
-/* Inside of the readers: vectors used as stacks, where an op takes its part from the top and gives it back. */
+/* Inside of the readers: vectors used as stacks, where an op takes its part from the top and gives
+ * it back. */
 #ifndef PDM_IR_SCRATCH_H
 #define PDM_IR_SCRATCH_H
 

@@ -29,7 +29,8 @@ static inline void fuzz_verdict(pdm_status status, const pdm_diag_sink *sink)
         abort();
 }
 
-static inline void fuzz_json(const pdm_ir_module *module, const pdm_ir_json_layout *layout, pdm_buf *out)
+static inline void fuzz_json(const pdm_ir_module *module, const pdm_ir_json_layout *layout,
+                             pdm_buf *out)
 {
     pdm_buf_init(out);
     if (pdm_ir_json_print(module, layout, out, NULL) != PDM_OK)

@@ -100,9 +100,7 @@ static void run(const test_case *c, pdm_buf *out)
         pdm_ir_context_destroy(context);
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const char *line_end(const char *p)
 {
