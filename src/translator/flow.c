@@ -13,6 +13,40 @@ bool pdm_tr_is_loop(const pdm_lg_op *op)
     return strcmp(op->type, "while") == 0;
 }
 
+static bool flag(const pdm_lg_op *op, const char *name)
+{
+    const pdm_lg_attr *a = pdm_lg_find_attr(op, name);
+    return a && a->type == PDM_LG_BOOLEAN && a->u.b;
+}
+
+bool pdm_tr_leaves_alone(const pdm_lg_op *op, const pdm_lg_slot *output)
+{
+    static const struct { const char *type, *output, *input; } kept[] = {
+        {"batch_norm", "MeanOut", "Mean"},
+        {"batch_norm", "VarianceOut", "Variance"},
+        {"sync_batch_norm", "MeanOut", "Mean"},
+        {"sync_batch_norm", "VarianceOut", "Variance"},
+        {"fake_quantize_range_abs_max", "OutScale", "InScale"},
+        {"fake_quantize_moving_average_abs_max", "OutScale", "InScale"},
+        {"fake_quantize_moving_average_abs_max", "OutState", "InState"},
+        {"fake_quantize_moving_average_abs_max", "OutAccum", "InAccum"},
+        {"fake_quantize_dequantize_moving_average_abs_max", "OutScale", "InScale"},
+        {"fake_quantize_dequantize_moving_average_abs_max", "OutState", "InState"},
+        {"fake_quantize_dequantize_moving_average_abs_max", "OutAccum", "InAccum"},
+        {"moving_average_abs_max_scale", "OutState", "InState"},
+        {"moving_average_abs_max_scale", "OutAccum", "InAccum"},
+    };
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        if (strcmp(kept[i].type, op->type) != 0 || strcmp(kept[i].output, output->name) != 0)
+            continue;
+        bool norm = strstr(op->type, "batch_norm") != NULL;
+        bool test = norm ? (flag(op, "is_test") && !flag(op, "trainable_statistics")) || flag(op, "use_global_stats") : flag(op, "is_test");
+        const pdm_lg_slot *input = pdm_lg_find_input(op, kept[i].input);
+        return test && input && input->num_args == 1 && output->num_args == 1 && input->args[0] == output->args[0];
+    }
+    return false;
+}
+
 typedef struct analysis {
     pdm_tr *tr;
     struct pdm_tr_flow *flow;
@@ -145,7 +179,7 @@ static void walk_op(walk *w, const pdm_lg_op *op, int32_t index)
     read_slots(w, op, index);
     bool updates = strcmp(op->type, "write_to_array") == 0;
     for (size_t o = 0; o < op->num_outputs; o++) {
-        for (size_t k = 0; k < op->outputs[o].num_args; k++) {
+        for (size_t k = 0; k < op->outputs[o].num_args && !pdm_tr_leaves_alone(op, &op->outputs[o]); k++) {
             const pdm_lg_var *var = lookup(w->a, w->block, op->outputs[o].args[k]);
             if (!var)
                 continue;
@@ -264,7 +298,7 @@ static void note_op(pairing *p, const pdm_lg_op *op, int32_t index)
                 note_position(p, &p->reads, var, index);
         }
     for (size_t i = 0; !region && i < op->num_outputs; i++)
-        for (size_t k = 0; k < op->outputs[i].num_args; k++) {
+        for (size_t k = 0; k < op->outputs[i].num_args && !pdm_tr_leaves_alone(op, &op->outputs[i]); k++) {
             const pdm_lg_var *var = slot_var(p, &op->outputs[i], k);
             if (var)
                 note_position(p, &p->writes, var, index);

@@ -60,6 +60,8 @@ void pdm_tr_flow_destroy(struct pdm_tr_flow *flow);
 const pdm_tr_plan *pdm_tr_flow_plan(const pdm_tr *tr, const pdm_lg_op *op); /* NULL: none */
 bool pdm_tr_is_branch(const pdm_lg_op *op); /* conditional_block, conditional_block_infer */
 bool pdm_tr_is_loop(const pdm_lg_op *op);   /* while */
+/* An output that names an input of the same op, which a test run does not touch: running statistics. */
+bool pdm_tr_leaves_alone(const pdm_lg_op *op, const pdm_lg_slot *output);
 /* Is the variable read outside of the blocks below `root` (and not only by op `except` of block `except_block`), persistable, or asked for? */
 bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, int32_t except_block, int32_t except);
 

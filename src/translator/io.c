@@ -412,6 +412,16 @@ static bool is_parameter_value(const pdm_ir_value *value, const char *name)
     return false;
 }
 
+/* The parameter of that name as it is on entry; NULL: it is not read. */
+static pdm_ir_value *parameter_value(const pdm_tr *tr, const char *name)
+{
+    pdm_ir_op *end = tr->front ? tr->front->next : NULL;
+    for (pdm_ir_op *op = tr->front ? tr->module->block->first : NULL; op && op != end; op = op->next)
+        if (pdm_ir_op_is(op, "builtin.parameter") && strcmp(pdm_ir_op_attr(op, "parameter_name")->u.s.text, name) == 0)
+            return pdm_ir_op_result(op, 0);
+    return NULL;
+}
+
 /* An in-place op that also reads the variable: what it does not overwrite (statistics in a test run) it leaves alone. */
 static bool updates_in_place(const pdm_lg_op *op, const char *name, const pdm_ir_op *def)
 {
@@ -438,6 +448,12 @@ static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *va
     pdm_ir_op *def = pdm_ir_value_op(value);
     if (updates_in_place(writer, var->name, def))
         return;
+    /* A parameter that is read too is written in place, after all its readers: the framework does not replace the variable of a parameter op. */
+    pdm_ir_value *parameter = parameter_value(tr, var->name);
+    if (parameter) {
+        pdm_tr_emit1(&t, "pd_op.assign_out_", PDM_TR_OPS(value, parameter), PDM_TR_NO_ATTRS);
+        return;
+    }
     pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.set_parameter", PDM_TR_OPS(value),
                                       PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), NULL, 0);
     if (op && def && def->block == op->block && def->next != op) {

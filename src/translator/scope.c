@@ -31,12 +31,15 @@ void pdm_tr_scope_pop(pdm_tr *tr)
     pdm_map_deinit(&scope->names);
 }
 
-static pdm_tr_binding *find_binding(const pdm_tr *tr, const char *name)
+static pdm_tr_binding *find_binding(const pdm_tr *tr, const char *name, pdm_tr_scope **out_scope)
 {
-    for (const pdm_tr_scope *s = tr->scope; s; s = s->parent) {
+    for (pdm_tr_scope *s = tr->scope; s; s = s->parent) {
         pdm_map_entry *e = pdm_map_find(&s->names, name);
-        if (e)
+        if (e) {
+            if (out_scope)
+                *out_scope = s;
             return e->value.ptr;
+        }
     }
     return NULL;
 }
@@ -45,7 +48,7 @@ static void bind(pdm_tr *tr, const char *name, pdm_tr_binding what);
 
 bool pdm_tr_has_value(const pdm_tr *tr, const char *name)
 {
-    const pdm_tr_binding *b = find_binding(tr, name);
+    const pdm_tr_binding *b = find_binding(tr, name, NULL);
     return b && (b->value || b->vector);
 }
 
@@ -79,17 +82,23 @@ void pdm_tr_bind_element(pdm_tr *tr, const char *name, pdm_ir_value *vector, uin
 
 pdm_ir_value *pdm_tr_value(pdm_tr *tr, const char *name)
 {
-    pdm_tr_binding *b = find_binding(tr, name);
+    pdm_tr_scope *scope = NULL, *inner = tr->scope;
+    pdm_tr_binding *b = find_binding(tr, name, &scope);
     if (!b)
         return pdm_tr_io_undefined(tr, name);
     if (b->value)
         return b->value;
     if (!b->vector)
         return NULL;
-    /* The slice stands before its first user, in the user's block: the outer binding stays as it is, or it would leak out of a region. */
-    pdm_tr_op t = {.tr = tr, .block = tr->scope->lg_block, .index = -1};
+    /*
+     * The slice stands before its first user; when that is in a region, before the region's owner: the framework's interpreter cannot
+     * take apart a vector of an enclosing block.
+     */
+    tr->scope = scope;
+    pdm_tr_op t = {.tr = tr, .block = scope->lg_block, .index = -1};
     pdm_ir_value *element = pdm_tr_element(&t, b->vector, b->index);
     pdm_tr_bind(tr, name, element);
+    tr->scope = inner;
     return element;
 }
 
