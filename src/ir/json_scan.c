@@ -6,6 +6,8 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
+enum { STRETCH = 4096 }; /* bytes between two marks */
+
 typedef struct level {
     uint32_t node;
     uint16_t height;
@@ -25,34 +27,61 @@ typedef struct scanner {
 void pdm_ir_json_index_deinit(pdm_ir_json_index *index)
 {
     free(index->nodes);
+    free(index->marks);
     *index = (pdm_ir_json_index){0};
+}
+
+/* Move a place from byte `from` to byte `to`. */
+static void advance(const pdm_ir_json_index *index, size_t from, size_t to, pdm_ir_json_mark *place)
+{
+    /* A byte order mark is not a character of the first line. */
+    if (from == 0 && index->size >= 3 && memcmp(index->text, "\xef\xbb\xbf", 3) == 0)
+        from = to < 3 ? to : 3;
+    for (size_t i = from; i < to; i++) {
+        if (index->text[i] == '\n') {
+            place->line++;
+            place->column = 1;
+        } else if (((unsigned char)index->text[i] & 0xc0) != 0x80) {
+            place->column++;
+        }
+    }
+}
+
+/* Marks up to the stretch that holds offset; as many as memory allows. */
+static void make_marks(pdm_ir_json_index *index, size_t offset)
+{
+    while (index->num_marks <= offset / STRETCH) {
+        pdm_ir_json_mark mark = {1, 1};
+        const size_t n = index->num_marks;
+        if (n > 0) {
+            mark = index->marks[n - 1];
+            advance(index, (n - 1) * STRETCH, n * STRETCH, &mark);
+        }
+        if (!pdm_vec_reserve_((void **)&index->marks, &index->marks_capacity, n + 1,
+                              sizeof *index->marks))
+            return;
+        index->marks[index->num_marks++] = mark;
+    }
 }
 
 void pdm_ir_json_place(pdm_ir_json_index *index, size_t offset, int64_t *out_line,
                        int64_t *out_column)
 {
-    size_t at = index->place_offset, line = index->place_line, column = index->place_column;
+    pdm_ir_json_mark place = {1, 1};
+    size_t from = 0;
 
-    if (at > offset || line == 0) {
-        at = 0;
-        line = column = 1;
-        /* A byte order mark is not a character of the first line. */
-        if (index->size >= 3 && memcmp(index->text, "\xef\xbb\xbf", 3) == 0)
-            at = 3;
+    if (offset > index->size)
+        offset = index->size;
+    make_marks(index, offset);
+    if (index->num_marks > 0) {
+        const size_t last = index->num_marks - 1, wanted = offset / STRETCH;
+        const size_t mark = wanted < last ? wanted : last;
+        place = index->marks[mark];
+        from = mark * STRETCH;
     }
-    for (; at < offset && at < index->size; at++) {
-        if (index->text[at] == '\n') {
-            line++;
-            column = 1;
-        } else if (((unsigned char)index->text[at] & 0xc0) != 0x80) {
-            column++;
-        }
-    }
-    index->place_offset = at;
-    index->place_line = line;
-    index->place_column = column;
-    *out_line = (int64_t)line;
-    *out_column = (int64_t)column;
+    advance(index, from, offset, &place);
+    *out_line = place.line;
+    *out_column = place.column;
 }
 
 static pdm_status fail_at(scanner *s, size_t offset, pdm_diag_code code, const char *message)

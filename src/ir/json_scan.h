@@ -30,13 +30,18 @@ typedef struct pdm_ir_json_node {
     uint16_t kind;
 } pdm_ir_json_node;
 
+/* Line and column where a stretch of the text begins. */
+typedef struct pdm_ir_json_mark {
+    uint32_t line, column;
+} pdm_ir_json_mark;
+
 typedef struct pdm_ir_json_index {
     const char *text; /* borrowed */
     size_t size;
     pdm_ir_json_node *nodes; /* the root is node 0 */
     size_t count, capacity;
-    size_t place_offset, place_line,
-        place_column; /* last place told, so that places in file order cost one pass */
+    pdm_ir_json_mark *marks; /* made when places are asked for, so that each costs one stretch */
+    size_t num_marks, marks_capacity;
 } pdm_ir_json_index;
 
 /* Errors go to the sink with path. out is initialised by this call and to be deinitialised in any

@@ -188,6 +188,31 @@ START_TEST(places)
 }
 END_TEST
 
+/* Places in a long text, in any order. */
+START_TEST(far_places)
+{
+    enum { LINES = 3000 };
+    char *text = malloc(LINES * 20 + 2), said[256];
+    pdm_ir_json_index index;
+    int64_t line, column;
+    size_t size = 0;
+
+    text[size++] = '[';
+    for (int i = 0; i < LINES; i++)
+        size += (size_t)sprintf(text + size, "%s\"\xc3\xa9\", %d%s", i ? " " : "", i,
+                                i + 1 < LINES ? ",\n" : "]");
+    ck_assert_int_eq(scan(text, size, said, &index), PDM_OK);
+    for (int k = 0; k < LINES; k++) {
+        const int i = (int)((unsigned)k * 1361u % LINES);
+        pdm_ir_json_place(&index, index.nodes[2 + 2 * i].offset, &line, &column);
+        ck_assert_int_eq(line, i + 1);
+        ck_assert_int_eq(column, 7);
+    }
+    pdm_ir_json_index_deinit(&index);
+    free(text);
+}
+END_TEST
+
 Suite *pdm_suite_json_scan(void)
 {
     Suite *suite = suite_create("json_scan");
@@ -198,6 +223,7 @@ Suite *pdm_suite_json_scan(void)
     tcase_add_test(tests, indexes);
     tcase_add_test(tests, depth);
     tcase_add_test(tests, places);
+    tcase_add_test(tests, far_places);
     suite_add_tcase(suite, tests);
     return suite;
 }
