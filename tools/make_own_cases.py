@@ -537,6 +537,83 @@ def iou_similarity__tiny(b):
     b.op("iou_similarity", {"X": [b.x("x", x, (-1, 4))], "Y": [b.x("y", x[:4], (-1, 4))]}, {"Out": "float32"}, {"box_normalized": True})
 
 
+def similarity_order(b, *shape):
+    n = int(np.prod(shape))
+    return (b.rng.permutation(n).reshape(shape) / n).astype("float32")
+
+
+@each(axis2=(2, [1, 0], (2, 3, 2, 4)), axis3=(3, [1], (1, 4, 3, 2)), two=(1, [0, 2], (2, 3, 5, 3)))
+def similarity_focus(b, axis, indexes, shape):
+    b.op("similarity_focus", {"X": [b.x("x", similarity_order(b, *shape))]}, {"Out": "float32"}, dict(axis=axis, indexes=indexes))
+
+
+@each(weights=(True, False), states=(False, True), both=(True, True))
+def precision_recall(b, weighted, states):
+    ins = {"MaxProbs": [b.x("p", b.rand(6, 1), (-1, 1))], "Indices": [b.x("i", b.rng.randint(0, 4, (6, 1)).astype("int32"), (-1, 1))],
+           "Labels": [b.x("l", b.rng.randint(0, 3, (6, 1)).astype("int32"), (-1, 1))]}
+    if weighted:
+        ins["Weights"] = [b.x("w", b.rand(6, 1), (-1, 1))]
+    if states:
+        s = np.float32(b.rng.randint(0, 9, (4, 4)))
+        s[3] = 0
+        ins["StatesInfo"] = [b.x("s", s)]
+    b.op("precision_recall", ins, {"BatchMetrics": "float64", "AccumMetrics": "float64", "AccumStatesInfo": "float32"}, dict(class_number=4))
+
+
+@each(negative=("max_negative", 1.5, 0, False), negative_all=("max_negative", 9.0, 0, False), hard=("hard_example", 1.0, 3, True), hard_all=("hard_example", 1.0, 9, False))
+def mine_hard_examples(b, kind, ratio, sample, loc):
+    m = np.where(b.rand(3, 6) < 0.4, b.rng.randint(0, 3, (3, 6)), -1).astype("int32")
+    ins = {"ClsLoss": [b.x("c", b.rand(3, 6), (-1, 6))], "MatchIndices": [b.x("m", m, (-1, 6))], "MatchDist": [b.x("d", b.rand(3, 6), (-1, 6))]}
+    if loc:
+        ins["LocLoss"] = [b.x("l", b.rand(3, 6), (-1, 6))]
+    b.op("mine_hard_examples", ins, {"NegIndices": "int32", "UpdatedMatchIndices": "int32"}, dict(mining_type=kind, neg_pos_ratio=ratio, neg_dist_threshold=0.5, sample_size=sample))
+
+
+@each(batch=(2, 1.0, 0.0), scaled=(2, 2.0, 1.0))
+def generate_proposals(b, n, scale, min_size):
+    a = boxes(b, 3, 3, 2, size=20)
+    b.op("generate_proposals", {"Scores": [b.x("s", b.rand(n, 2, 3, 3), (-1, 2, 3, 3))], "BboxDeltas": [b.x("d", b.randn(n, 8, 3, 3) * 0.3, (-1, 8, 3, 3))],
+                                "ImInfo": [b.x("i", np.float32([[24, 30, scale]] * n), (-1, 3))], "Anchors": [b.x("a", a)],
+                                "Variances": [b.x("v", np.full((3, 3, 2, 4), 0.5, "float32"))]},
+         {"RpnRois": "float32", "RpnRoiProbs": "float32", "RpnRoisNum": "int32"}, dict(pre_nms_topN=12, post_nms_topN=5, nms_thresh=0.5, min_size=min_size, eta=1.0))
+
+
+@each(batch=(2, 40.0, 1.0), scaled=(2, 40.0, 2.0), none=(2, 40.0, 1.0, 0.0))
+def retinanet_detection_output(b, n, size, scale, peak=1.0):
+    ins = {"BBoxes": [], "Scores": [], "Anchors": []}
+    for i, m in enumerate((6, 3)):
+        ins["BBoxes"].append(b.x("b%d" % i, b.randn(n, m, 4) * 0.2, (-1, m, 4)))
+        ins["Scores"].append(b.x("s%d" % i, b.rand(n, m, 2) * peak, (-1, m, 2)))
+        ins["Anchors"].append(b.x("a%d" % i, boxes(b, m, size=20)))
+    ins["ImInfo"] = [b.x("i", np.float32([[size, size - 5, scale]] * n), (-1, 3))]
+    b.op("retinanet_detection_output", ins, {"Out": "float32"}, dict(score_threshold=0.3, nms_top_k=5, nms_threshold=0.4, nms_eta=1.0, keep_top_k=6))
+
+
+@each(one=(1, 8, 1, 0.1, -1), batch=(2, 9, 1, 0.5, -1), classes=(2, 8, 3, 0.1, -1), none=(1, 5, 1, 9.0, -1))
+def locality_aware_nms(b, n, m, c, threshold, background):
+    base = boxes(b, n, m, size=10)
+    base[:, 1] = base[:, 0] + 0.1
+    base[:, 3] = base[:, 2] - 0.2
+    base[:, 4] = base[:, 2] + 0.1
+    b.op("locality_aware_nms", {"BBoxes": [b.x("b", base, (-1, m, 4))], "Scores": [b.x("s", b.rand(n, c, m), (-1, c, m))]}, {"Out": "float32"},
+         dict(background_label=background, score_threshold=threshold, nms_top_k=10, nms_threshold=0.3, nms_eta=1.0, keep_top_k=6, normalized=True))
+
+
+@each(padded=([3, 1, 4],), long=([6, 6],))
+def linear_chain_crf(b, lengths):
+    n, l, d = len(lengths), max(lengths), 3
+    b.op("linear_chain_crf", {"Emission": [b.x("e", b.randn(n, l, d), (-1, l, d))], "Transition": [b.x("t", b.randn(d + 2, d) * 0.5)],
+                              "Label": [b.x("l", b.rng.randint(0, d, (n, l, 1)).astype("int64"), (-1, l, 1))], "Length": [b.x("n", np.int64(lengths).reshape(-1, 1), (-1, 1))]},
+         {"LogLikelihood": "float32", "Alpha": "float32", "EmissionExps": "float32", "TransitionExps": "float32"}, fetch=["LogLikelihood"])
+
+
+@case
+def linear_chain_crf__lod(b):
+    b.op("linear_chain_crf", {"Emission": [b.x("e", b.randn(9, 4), (-1, 4), [[0, 2, 3, 9]])], "Transition": [b.x("t", b.randn(6, 4) * 0.5)],
+                              "Label": [b.x("l", b.rng.randint(0, 4, (9, 1)).astype("int64"), (-1, 1), [[0, 2, 3, 9]])]},
+         {"LogLikelihood": "float32", "Alpha": "float32", "EmissionExps": "float32", "TransitionExps": "float32"}, fetch=["LogLikelihood"])
+
+
 if __name__ == "__main__":
     target, wanted = sys.argv[1], sys.argv[2:]
     for case_name, case_fn in CASES.items():

@@ -234,3 +234,34 @@ void pdm_tr_h_multiclass_nms(pdm_tr_op *t)
     pdm_tr_out(t, "Out", out);
     pdm_tr_out(t, "Index", index);
 }
+
+/* ---- proposals ------------------------------------------------------------------------------- */
+
+/* The image size is the first two of [height, width, scale]. */
+void pdm_tr_h_generate_proposals(pdm_tr_op *t)
+{
+    pdm_ir_value *scores = pdm_tr_in(t, "Scores"), *deltas = pdm_tr_in(t, "BboxDeltas"),
+                 *info = pdm_tr_in(t, "ImInfo"), *anchors = pdm_tr_in(t, "Anchors"),
+                 *variances = pdm_tr_in(t, "Variances");
+    int64_t before = pdm_tr_int(t, "pre_nms_topN"), after = pdm_tr_int(t, "post_nms_topN");
+    double threshold = pdm_tr_float(t, "nms_thresh"), smallest = pdm_tr_float(t, "min_size"),
+           eta = pdm_tr_float(t, "eta");
+    if (!t->failed && smallest > 1) {
+        /* The old op measures in the image before scaling; up to one pixel that is all the same. */
+        pdm_tr_unsupported(t, "min_size", "'generate_proposals' with a min_size above 1");
+        return;
+    }
+    pdm_ir_op *op = pdm_tr_emit(
+        t, "pd_op.generate_proposals",
+        PDM_TR_OPS(scores, deltas, columns(t, info, 0, 2), anchors, variances),
+        PDM_TR_ATTRS({"pre_nms_top_n", pdm_tr_a_i32(t, before), 0},
+                     {"post_nms_top_n", pdm_tr_a_i32(t, after), 0},
+                     {"nms_thresh", pdm_tr_a_f32(t, threshold), 0},
+                     {"min_size", pdm_tr_a_f32(t, smallest), 0}, {"eta", pdm_tr_a_f32(t, eta), 0},
+                     {"pixel_offset", pdm_tr_a_bool(t, true), 0}));
+    pdm_ir_value *counts = pdm_tr_result(op, 2);
+    pdm_ir_value *rois = pdm_tr_with_lengths(t, pdm_tr_result(op, 0), pdm_tr_cast(t, counts, PDM_I64));
+    pdm_tr_out(t, "RpnRois", rois);
+    pdm_tr_out(t, "RpnRoiProbs", pdm_tr_with_lod_of(t, pdm_tr_result(op, 1), rois));
+    pdm_tr_out(t, "RpnRoisNum", counts);
+}
