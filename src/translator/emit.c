@@ -86,7 +86,10 @@ static bool infer_types(pdm_tr_op *t, const pdm_ir_op_state *state, pdm_ir_type 
             metas[i].dtype = state->operands[0]->type->dtype;
         types[i] = pdm_ir_meta_to_type(t->tr->context, &metas[i]);
         if (!types[i]) {
-            pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the element type of '%s' is not known", desc->name);
+            if (metas[i].dtype == PDM_UNDEFINED)
+                pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the element type of '%s' is not known", desc->name);
+            else
+                pdm_tr_nomem(t->tr);
             return false;
         }
     }
