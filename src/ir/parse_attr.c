@@ -124,7 +124,7 @@ static pdm_status parse_part(lexer *lex, shape_draft *d, const char *word, size_
     PDM_TRY(want(lex, "["));
     if (same(word, size, "nnz")) {
         d->non_zero = lex->ints.n;
-        PDM_TRY(int_list(lex, -1));
+        PDM_TRY(int_list(lex, INT64_MIN));
         d->fields.non_zero_rank = (uint32_t)(lex->ints.n - d->non_zero);
         return PDM_OK;
     }
@@ -200,7 +200,7 @@ static pdm_status parse_shaped(lexer *lex, pdm_ir_type_kind kind, pdm_ir_type *o
     PDM_TRY(want(lex, "<"));
     while (at_dim(lex)) {
         int64_t dim = 0;
-        PDM_TRY(pdm_ir_text_int(lex, -1, INT64_MAX, &dim));
+        PDM_TRY(pdm_ir_text_int(lex, INT64_MIN, INT64_MAX, &dim));
         if (!PDM_VEC_PUSH(&lex->ints, dim))
             return PDM_NOMEM;
         PDM_TRY(want(lex, "x"));

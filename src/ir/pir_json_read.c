@@ -276,16 +276,12 @@ typedef struct type_draft {
     pdm_ir_type *elements;
 } type_draft;
 
+/* Paddle itself writes dims below -1 (products of unknown ones): they are kept as they are. */
 static pdm_status read_dims(reader *r, const cJSON *array, int64_t **out_dims, uint32_t *out_rank)
 {
     size_t rank;
 
     PDM_TRY(get_ints(r, array, out_dims, &rank));
-    for (size_t i = 0; i < rank; i++) {
-        if ((*out_dims)[i] < -1)
-            return fail(r, node_of(array), PDM_D_JSON_FORM, "dimension %lld is negative",
-                        (long long)(*out_dims)[i]);
-    }
     *out_rank = (uint32_t)rank;
     return PDM_OK;
 }

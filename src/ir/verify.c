@@ -123,15 +123,6 @@ static void check_operands(pdm_ir_verifier *v, const pdm_ir_op *op)
     }
 }
 
-static bool sound_dims(pdm_ir_type type)
-{
-    for (uint32_t i = 0; i < type->rank; i++) {
-        if (type->dims[i] < -1)
-            return false;
-    }
-    return true;
-}
-
 static void check_result(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_result_desc *desc,
                          pdm_ir_type type)
 {
@@ -147,8 +138,6 @@ static void check_result(pdm_ir_verifier *v, const pdm_ir_op *op, const pdm_ir_r
         pdm_ir_verify_fail(v, op, desc->name, "The result must not be a vector.");
     if (type->kind <= PDM_IR_SPARSE_CSR && type->dtype == PDM_UNDEFINED)
         pdm_ir_verify_fail(v, op, desc->name, "The element type of the result is not known.");
-    if (!sound_dims(type))
-        pdm_ir_verify_fail(v, op, desc->name, "A dimension of the result is below -1.");
 }
 
 static void check_results(pdm_ir_verifier *v, const pdm_ir_op *op)

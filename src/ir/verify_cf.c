@@ -11,7 +11,7 @@ static bool is_condition(const pdm_ir_value *value)
     if (!value || !pdm_ir_type_is_tensor(value->type) || value->type->dtype != PDM_BOOL)
         return false;
     for (uint32_t i = 0; i < value->type->rank; i++) {
-        if (value->type->dims[i] != 1 && value->type->dims[i] != -1)
+        if (value->type->dims[i] != 1 && value->type->dims[i] >= 0)
             return false;
     }
     return true;
@@ -85,7 +85,8 @@ static bool types_meet(pdm_ir_type a, pdm_ir_type b)
     if (!is_tensor_like(a) || !is_tensor_like(b) || a->rank != b->rank)
         return true; /* a rank that is not known is written as one unknown dim */
     for (uint32_t i = 0; i < a->rank; i++) {
-        if (a->dims[i] != b->dims[i] && a->dims[i] != -1 && b->dims[i] != -1)
+        /* Files of Paddle have products of unknown dims, so any negative number. */
+        if (a->dims[i] != b->dims[i] && a->dims[i] >= 0 && b->dims[i] >= 0)
             return false;
     }
     return true;
