@@ -218,14 +218,18 @@ static size_t digits(pdm_ir_text_lex *lex)
 /* The double that the text at [start, lex->at) names. */
 static double to_double(const pdm_ir_text_lex *lex, size_t start)
 {
-    char copy[MAX_NUMBER + 1];
-    const size_t size = lex->at - start;
+    char copy[MAX_NUMBER + sizeof lex->point];
+    size_t size = 0;
 
-    memcpy(copy, lex->text + start, size);
+    for (size_t i = start; i < lex->at; i++) {
+        if (lex->text[i] != '.') {
+            copy[size++] = lex->text[i];
+        } else {
+            memcpy(copy + size, lex->point, strlen(lex->point));
+            size += strlen(lex->point);
+        }
+    }
     copy[size] = '\0';
-    char *point = strchr(copy, '.');
-    if (point)
-        *point = lex->point;
     return strtod(copy, NULL);
 }
 
