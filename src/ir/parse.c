@@ -474,6 +474,7 @@ static void parser_init(parser *p)
     pdm_buf_init(&p->lex.string);
     /* "0" POINT "5" */
     const int size = snprintf(half, sizeof half, "%.1f", 0.5);
+    p->lex.point[0] = '.';
     if (size >= 3 && (size_t)size - 2 < sizeof p->lex.point)
         memcpy(p->lex.point, half + 1, (size_t)size - 2);
 }
