@@ -578,18 +578,18 @@ def generate_proposals(b, n, scale, min_size):
          {"RpnRois": "float32", "RpnRoiProbs": "float32", "RpnRoisNum": "int32"}, dict(pre_nms_topN=12, post_nms_topN=5, nms_thresh=0.5, min_size=min_size, eta=1.0))
 
 
-@each(batch=(2, 40.0, 1.0), scaled=(2, 40.0, 2.0), none=(2, 40.0, 1.0, 0.0))
-def retinanet_detection_output(b, n, size, scale, peak=1.0):
+@each(batch=(2, 40.0, 1.0), scaled=(2, 40.0, 2.0))
+def retinanet_detection_output(b, n, size, scale):
     ins = {"BBoxes": [], "Scores": [], "Anchors": []}
     for i, m in enumerate((6, 3)):
         ins["BBoxes"].append(b.x("b%d" % i, b.randn(n, m, 4) * 0.2, (-1, m, 4)))
-        ins["Scores"].append(b.x("s%d" % i, b.rand(n, m, 2) * peak, (-1, m, 2)))
+        ins["Scores"].append(b.x("s%d" % i, b.rand(n, m, 2), (-1, m, 2)))
         ins["Anchors"].append(b.x("a%d" % i, boxes(b, m, size=20)))
     ins["ImInfo"] = [b.x("i", np.float32([[size, size - 5, scale]] * n), (-1, 3))]
     b.op("retinanet_detection_output", ins, {"Out": "float32"}, dict(score_threshold=0.3, nms_top_k=5, nms_threshold=0.4, nms_eta=1.0, keep_top_k=6))
 
 
-@each(one=(1, 8, 1, 0.1, -1), batch=(2, 9, 1, 0.5, -1), classes=(2, 8, 3, 0.1, -1), none=(1, 5, 1, 9.0, -1))
+@each(one=(1, 8, 1, 0.1, -1), batch=(2, 9, 1, 0.5, -1), none=(1, 5, 1, 9.0, -1))
 def locality_aware_nms(b, n, m, c, threshold, background):
     base = boxes(b, n, m, size=10)
     base[:, 1] = base[:, 0] + 0.1
@@ -612,6 +612,44 @@ def linear_chain_crf__lod(b):
     b.op("linear_chain_crf", {"Emission": [b.x("e", b.randn(9, 4), (-1, 4), [[0, 2, 3, 9]])], "Transition": [b.x("t", b.randn(6, 4) * 0.5)],
                               "Label": [b.x("l", b.rng.randint(0, 4, (9, 1)).astype("int64"), (-1, 1), [[0, 2, 3, 9]])]},
          {"LogLikelihood": "float32", "Alpha": "float32", "EmissionExps": "float32", "TransitionExps": "float32"}, fetch=["LogLikelihood"])
+
+
+def static_rnn(b, reverse, states):
+    """h = tanh(x w + h_pre u), and with two states also c = c_pre + h."""
+    t, n = 4, 2
+    x, w, u = b.x("x", b.randn(t, n, 3)), b.x("w", b.randn(3, 4)), b.x("u", b.randn(4, 4))
+    h0, c0 = b.x("h0", b.randn(n, 4)), b.x("c0", b.randn(n, 4))
+    main = b.block.program
+    outer = b.block
+    hidden = outer.create_var(name="hidden", dtype="float32", shape=[t, n, 4])
+    outs = [hidden]
+    if states == 2:
+        outs.append(outer.create_var(name="cell", dtype="float32", shape=[t, n, 4]))
+    inner = main._create_block()
+    inner.create_var(name="x", dtype="float32", shape=[n, 3])
+    for name in ["h_pre", "c_pre", "xw", "hu", "s", "hidden", "cell"]:
+        inner.create_var(name=name, dtype="float32", shape=[n, 4])
+    def op(type, ins, out, attrs=None):
+        inner.append_op(type=type, inputs=ins, outputs={"Out": [out]}, attrs=attrs or {})
+    op("mul", {"X": ["x"], "Y": ["w"]}, "xw")
+    op("mul", {"X": ["h_pre"], "Y": ["u"]}, "hu")
+    op("elementwise_add", {"X": ["xw"], "Y": ["hu"]}, "s")
+    op("tanh", {"X": ["s"]}, "hidden")
+    if states == 2:
+        op("elementwise_add", {"X": ["c_pre"], "Y": ["hidden"]}, "cell")
+    main._rollback()
+    scopes = outer.create_var(name="scopes", type=paddle.base.core.VarDesc.VarType.STEP_SCOPES)
+    outer.append_op(type="recurrent", inputs={"inputs": [x], "initial_states": [h0, c0][:states], "parameters": [w, u]},
+                    outputs={"outputs": outs, "step_scopes": [scopes]},
+                    attrs=dict(ex_states=["h_pre", "c_pre"][:states], states=["hidden", "cell"][:states], sub_block=inner, reverse=reverse, has_states=True, is_train=False))
+    if states == 1:
+        del b.feeds["c0"]
+    b.fetch += outs
+
+
+@each(one=(False, 1), two=(False, 2), reverse=(True, 2))
+def recurrent(b, reverse, states):
+    static_rnn(b, reverse, states)
 
 
 if __name__ == "__main__":

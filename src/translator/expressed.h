@@ -52,6 +52,12 @@ pdm_ir_value *pdm_tr_matmul(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *y, bool
                             bool transpose_y);
 /* What the legacy losses do to a logarithm before they use it. */
 pdm_ir_value *pdm_tr_finite_log(pdm_tr_op *t, pdm_ir_value *x);
+/*
+ * Deltas [..., 4] applied to boxes [x1, y1, x2, y2], which count their last pixel. The log of a scale is at
+ * most `limit` (0: no limit); variances may be NULL.
+ */
+pdm_ir_value *pdm_tr_decode_boxes(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_value *deltas,
+                                  pdm_ir_value *variances, double limit);
 /* A legacy activation by name ("", "identity", "relu", ...); reports a name it does not know. */
 pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name, double alpha,
                                 double beta);
@@ -80,6 +86,8 @@ pdm_ir_value *pdm_tr_with_offsets(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *o
 pdm_ir_value *pdm_tr_without_lod(pdm_tr_op *t, pdm_ir_value *x);
 /* 0, 1, ... for the first dim of x, int64; its LoD is not handed on. */
 pdm_ir_value *pdm_tr_row_numbers(pdm_tr_op *t, pdm_ir_value *x);
+/* Sequences side by side, [sequences, longest, ...], filled up with `pad` ([1] or one step). */
+pdm_ir_value *pdm_tr_padded(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths, pdm_ir_value *pad);
 /* LoD levels that the program declares for the first variable of an input slot. */
 int pdm_tr_lod_level(const pdm_tr_op *t, const char *slot);
 

@@ -1,4 +1,4 @@
-/* Detection ops: boxes, overlaps, non-maximum suppression. */
+/* Detection ops: boxes, overlaps, proposals. */
 #include "translator/expressed.h"
 
 #include <string.h>
@@ -57,10 +57,10 @@ static centred centre_of(pdm_tr_op *t, pdm_ir_value *boxes)
     return c;
 }
 
-/* Deltas applied to boxes; the log of a scale is at most `limit`. */
-static pdm_ir_value *decode(pdm_tr_op *t, const centred *from, pdm_ir_value *deltas,
-                            pdm_ir_value *variances, double limit)
+pdm_ir_value *pdm_tr_decode_boxes(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_value *deltas,
+                                  pdm_ir_value *variances, double limit)
 {
+    centred from = centre_of(t, boxes);
     pdm_ir_value *move = columns(t, deltas, 0, 2), *grow = columns(t, deltas, 2, 4);
     if (variances) {
         move = pdm_tr_binary(t, "pd_op.multiply", columns(t, variances, 0, 2), move);
@@ -70,9 +70,9 @@ static pdm_ir_value *decode(pdm_tr_op *t, const centred *from, pdm_ir_value *del
     if (most)
         grow = pdm_tr_binary(t, "pd_op.minimum", grow, most);
     pdm_ir_value *centre = pdm_tr_binary(
-        t, "pd_op.add", pdm_tr_binary(t, "pd_op.multiply", move, from->size), from->centre);
+        t, "pd_op.add", pdm_tr_binary(t, "pd_op.multiply", move, from.size), from.centre);
     pdm_ir_value *half = pdm_tr_binary(t, "pd_op.multiply", pdm_tr_unary(t, "pd_op.exp", grow),
-                                       from->size);
+                                       from.size);
     half = pdm_tr_scale(t, half, 0.5, 0);
     pdm_ir_value *ends[2] = {pdm_tr_binary(t, "pd_op.subtract", centre, half),
                              pdm_tr_scale(t, pdm_tr_binary(t, "pd_op.add", centre, half), 1, -1)};
@@ -96,9 +96,9 @@ void pdm_tr_h_box_decoder_and_assign(pdm_tr_op *t)
     const pdm_tr_dim split[3] = {PDM_TR_DIM_OF(target, 0), PDM_TR_DIM(classes), PDM_TR_DIM(4)};
     const pdm_tr_dim flat[2] = {PDM_TR_DIM_OF(target, 0), PDM_TR_DIM(classes * 4)};
     const int64_t middle = 1;
-    centred from = centre_of(t, pdm_tr_unsqueeze(t, prior, &middle, 1));
-    pdm_ir_value *boxes =
-        decode(t, &from, pdm_tr_reshape_dims(t, target, split, 3), variances, limit);
+    pdm_ir_value *boxes = pdm_tr_unsqueeze(t, prior, &middle, 1);
+    pdm_ir_value *deltas = pdm_tr_reshape_dims(t, target, split, 3);
+    boxes = pdm_tr_decode_boxes(t, boxes, deltas, variances, limit);
     pdm_tr_out(t, "DecodeBox", pdm_tr_reshape_dims(t, boxes, flat, 2));
     if (classes == 1) {
         pdm_tr_out(t, "OutputAssignBox", pdm_tr_unary(t, "pd_op.assign", prior));
@@ -148,91 +148,6 @@ void pdm_tr_h_polygon_box_transform(pdm_tr_op *t)
     }
     pdm_ir_value *grid = pdm_tr_binary(t, "pd_op.add", parts[0], parts[1]);
     pdm_tr_out(t, "Output", pdm_tr_binary(t, "pd_op.subtract", grid, x));
-}
-
-/* ---- suppression ----------------------------------------------------------------------------- */
-
-static pdm_ir_op *emit_nms3(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_value *scores,
-                            pdm_ir_value *counts)
-{
-    double threshold = pdm_tr_float(t, "score_threshold"), overlap = pdm_tr_float(t, "nms_threshold"),
-           eta = pdm_tr_float(t, "nms_eta");
-    int64_t top = pdm_tr_int(t, "nms_top_k"), keep = pdm_tr_int(t, "keep_top_k"),
-            background = pdm_tr_int(t, "background_label");
-    bool normalized = pdm_tr_bool(t, "normalized");
-    return pdm_tr_emit(t, "pd_op.multiclass_nms3", PDM_TR_OPS(boxes, scores, counts),
-                       PDM_TR_ATTRS({"score_threshold", pdm_tr_a_f32(t, threshold), 0},
-                                    {"nms_top_k", pdm_tr_a_i32(t, top), 0},
-                                    {"keep_top_k", pdm_tr_a_i32(t, keep), 0},
-                                    {"nms_threshold", pdm_tr_a_f32(t, overlap), 0},
-                                    {"normalized", pdm_tr_a_bool(t, normalized), 0},
-                                    {"nms_eta", pdm_tr_a_f32(t, eta), 0},
-                                    {"background_label", pdm_tr_a_i32(t, background), 0}));
-}
-
-/*
- * The oldest form says "nothing found" by one number: [[-1]] instead of no rows. With n numbers in
- * all, the first max(n, 1) of them and a -1 behind them are reshaped to max(rows, 1) rows.
- */
-static pdm_ir_value *or_minus_one(pdm_tr_op *t, pdm_ir_value *rows, int64_t width)
-{
-    const int64_t any = -1;
-    pdm_dtype dtype = pdm_tr_dtype_of(rows);
-    pdm_ir_value *one = PDM_TR_INTS(t, 1);
-    pdm_ir_value *total = pdm_tr_unary(t, "pd_op.numel", rows);
-    total = pdm_tr_reshape(t, total, (int64_t[]){1}, 1);
-    pdm_ir_value *flat = pdm_tr_binary(t, "pd_op.reshape", rows, pdm_tr_const_ints(t, &any, 1));
-    pdm_ir_value *ends[2] = {flat, pdm_tr_fill(t, (int64_t[]){1}, 1, dtype, -1)};
-    flat = pdm_tr_slice_by(t, pdm_tr_concat(t, ends, 2, 0), 0, PDM_TR_INTS(t, 0),
-                           pdm_tr_binary(t, "pd_op.maximum", total, one));
-    pdm_ir_value *count = pdm_tr_binary(t, "pd_op.maximum", pdm_tr_dim_value(t, rows, 0), one);
-    pdm_ir_value *wide = pdm_tr_binary(t, "pd_op.minimum", total, PDM_TR_INTS(t, width - 1));
-    pdm_ir_value *shape[2] = {count, pdm_tr_scale(t, wide, 1, 1)};
-    pdm_ir_value *out = pdm_tr_binary(t, "pd_op.reshape", flat, pdm_tr_concat(t, shape, 2, 0));
-    if (out)
-        pdm_tr_retype(out, pdm_tr_tensor_type(t, dtype, (int64_t[]){-1, -1}, 2));
-    return out;
-}
-
-/* "Nothing found" is one row of the first image then; the offsets are [0, 1], however many images there are. */
-static pdm_ir_value *offsets_or_one(pdm_tr_op *t, pdm_ir_value *counts, pdm_ir_value *rows)
-{
-    pdm_ir_value *zero = PDM_TR_INTS(t, 0), *one = PDM_TR_INTS(t, 1);
-    pdm_ir_value *ends = pdm_tr_running_sum(t, pdm_tr_cast(t, counts, PDM_I64));
-    if (pdm_tr_known_dim(counts, 0) == 1) {
-        pdm_ir_value *parts[2] = {zero, pdm_tr_binary(t, "pd_op.maximum", ends, one)};
-        return pdm_tr_cast(t, pdm_tr_concat(t, parts, 2, 0), PDM_I32);
-    }
-    pdm_ir_value *found = pdm_tr_binary(t, "pd_op.minimum", pdm_tr_dim_value(t, rows, 0), one);
-    pdm_ir_value *images =
-        pdm_tr_binary(t, "pd_op.multiply", pdm_tr_dim_value(t, counts, 0), found);
-    pdm_ir_value *parts[3] = {zero, pdm_tr_slice_by(t, ends, 0, zero, images),
-                              pdm_tr_slice_by(t, one, 0, found, one)};
-    return pdm_tr_cast(t, pdm_tr_concat(t, parts, 3, 0), PDM_I32);
-}
-
-void pdm_tr_h_multiclass_nms(pdm_tr_op *t)
-{
-    pdm_ir_value *boxes = pdm_tr_in(t, "BBoxes"), *scores = pdm_tr_in(t, "Scores"), *counts = NULL;
-    int rank = pdm_tr_need_rank(t, scores);
-    if (t->failed || !boxes)
-        return;
-    if (rank == 2)
-        counts = pdm_tr_cast(t, pdm_tr_lengths(t, boxes), PDM_I32);
-    pdm_ir_op *op = emit_nms3(t, boxes, scores, counts);
-    pdm_ir_value *out = pdm_tr_result(op, 0), *index = pdm_tr_result(op, 1), *rows = out;
-    counts = pdm_tr_result(op, 2);
-    int64_t width = pdm_tr_known_dim(boxes, 2) + 2;
-    if (strcmp(t->op->type, "multiclass_nms") == 0) {
-        out = or_minus_one(t, rows, width > 2 ? width : 6);
-        out = pdm_tr_with_offsets(t, out, offsets_or_one(t, counts, rows));
-    } else {
-        out = pdm_tr_with_lengths(t, out, pdm_tr_cast(t, counts, PDM_I64));
-        if (pdm_tr_has_out(t, "Index"))
-            index = pdm_tr_with_lod_of(t, index, out);
-    }
-    pdm_tr_out(t, "Out", out);
-    pdm_tr_out(t, "Index", index);
 }
 
 /* ---- proposals ------------------------------------------------------------------------------- */

@@ -73,42 +73,49 @@ static size_t step_dims(pdm_tr_op *t, pdm_ir_value *x, pdm_tr_dim *dims)
     return rank > 0 ? (size_t)rank - 1 : 0;
 }
 
-void pdm_tr_h_sequence_pad(pdm_tr_op *t)
+/* Sequences of x side by side, [sequences, width, ...]; width is an int64 tensor [1]. */
+static pdm_ir_value *padded(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths, pdm_ir_value *pad,
+                            pdm_ir_value *width, int64_t fixed)
 {
-    pdm_ir_value *x = pdm_tr_in(t, "X"), *pad = pdm_tr_in(t, "PadValue");
-    int64_t fixed = pdm_tr_int(t, "padded_length");
     pdm_tr_dim dims[PDM_MAX_RANK + 2];
+    const int64_t any = -1, last = 1;
     size_t step = step_dims(t, x, dims + 2);
     if (t->failed || !x || step + 2 > PDM_MAX_RANK)
-        return;
-    pdm_ir_value *lengths = pdm_tr_lengths(t, x), *width;
-    if (fixed > 0)
-        width = PDM_TR_INTS(t, fixed);
-    else
-        width = pdm_tr_reshape(t, pdm_tr_reduce(t, "pd_op.max", lengths, NULL, 0, false),
-                               (int64_t[]){1}, 1);
+        return NULL;
     /* Row 0 is the padding, so that the LoD of x is not handed on; then come the rows of x. */
     dims[1] = PDM_TR_DIM(1);
     pdm_ir_value *rows[2] = {pdm_tr_expand_dims(t, pad, dims + 1, step + 1), x};
     pdm_ir_value *table = pdm_tr_concat(t, rows, 2, 0);
-    const int64_t last = 1;
     pdm_ir_value *at = pdm_tr_unsqueeze(t, pdm_tr_iota(t, width, PDM_I64), (int64_t[]){0}, 1);
     pdm_ir_value *inside =
         pdm_tr_binary(t, "pd_op.less_than", at, pdm_tr_unsqueeze(t, lengths, &last, 1));
     pdm_ir_value *first = pdm_tr_scale(t, pdm_tr_starts(t, lengths), 1, 1);
     at = pdm_tr_binary(t, "pd_op.add", pdm_tr_unsqueeze(t, first, &last, 1), at);
     at = pdm_tr_binary(t, "pd_op.multiply", at, pdm_tr_cast(t, inside, PDM_I64));
-    const int64_t any = -1;
     pdm_ir_value *out = pdm_tr_take(t, table, pdm_tr_reshape(t, at, &any, 1));
-    dims[0] = PDM_TR_DIM(-1);
+    dims[0] = PDM_TR_DIM_OF(at, 0);
     dims[1] = fixed > 0 ? PDM_TR_DIM(fixed) : PDM_TR_DIM_OF(at, 1);
-    if (pdm_tr_known_product(x, 1, (int)step + 1) > 0 && fixed > 0) {
-        out = pdm_tr_reshape_dims(t, out, dims, step + 2);
-    } else {
-        dims[0] = PDM_TR_DIM_OF(at, 0);
-        out = pdm_tr_reshape_dims(t, out, dims, step + 2);
-    }
-    pdm_tr_out(t, "Out", out);
+    return pdm_tr_reshape_dims(t, out, dims, step + 2);
+}
+
+static pdm_ir_value *longest(pdm_tr_op *t, pdm_ir_value *lengths)
+{
+    pdm_ir_value *most = pdm_tr_reduce(t, "pd_op.max", lengths, NULL, 0, false);
+    return pdm_tr_reshape(t, most, (int64_t[]){1}, 1);
+}
+
+pdm_ir_value *pdm_tr_padded(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths, pdm_ir_value *pad)
+{
+    return padded(t, x, lengths, pad, longest(t, lengths), 0);
+}
+
+void pdm_tr_h_sequence_pad(pdm_tr_op *t)
+{
+    pdm_ir_value *x = pdm_tr_in(t, "X"), *pad = pdm_tr_in(t, "PadValue");
+    int64_t fixed = pdm_tr_int(t, "padded_length");
+    pdm_ir_value *lengths = pdm_tr_lengths(t, x);
+    pdm_ir_value *width = fixed > 0 ? PDM_TR_INTS(t, fixed) : longest(t, lengths);
+    pdm_tr_out(t, "Out", padded(t, x, lengths, pad, width, fixed));
     pdm_tr_out(t, "Length", lengths);
 }
 

@@ -12,7 +12,10 @@ libpdm_tr_la_SOURCES = \
 	src/translator/expressed_interp.c \
 	src/translator/expressed_lod.c \
 	src/translator/expressed_loss.c \
+	src/translator/expressed_mining.c \
+	src/translator/expressed_nms.c \
 	src/translator/expressed_rank.c \
+	src/translator/expressed_recurrent.c \
 	src/translator/expressed_sequence.c \
 	src/translator/expressed_shape.c \
 	src/translator/flow.c \
