@@ -27,7 +27,9 @@ typedef struct pdm_k_source {
     void *self;
 } pdm_k_source;
 
-/* One call. Filled by the executor or interpreter; kernels use the accessors. */
+#define PDM_K_TEXTS 8
+
+/* One call. Zeroed, then filled by the executor or interpreter; kernels use the accessors. */
 typedef struct pdm_k {
     const char *op;              /* "pd_op.softmax", "legacy.sequence_pad" */
     const pdm_ir_op_desc *desc;  /* row; NULL for legacy ops */
@@ -45,8 +47,12 @@ typedef struct pdm_k {
     /* Memory for results; NULL: pdm_tensor_alloc. A planner may hand out a place in its arena. */
     pdm_status (*alloc)(void *self, size_t out_index, pdm_tensor *tensor, pdm_dtype dtype, int rank, const int64_t *dims);
     void *alloc_self;
+    void (*print)(void *self, const char *text); /* what the program prints; NULL: dropped */
+    void *print_self;
     pdm_status status;           /* sticky */
     char message[256];
+    char texts[PDM_K_TEXTS][40]; /* defaults that pdm_k_str gave; the newest few */
+    unsigned num_texts;
 } pdm_k;
 
 typedef pdm_status (*pdm_kernel_fn)(pdm_k *k);
@@ -112,10 +118,14 @@ pdm_value *pdm_k_out_slot_value(pdm_k *k, const char *slot);
 
 /* Run body(arg, begin, end) over disjoint ranges that cover [0, n); grain: smallest range worth a thread. */
 void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
+void pdm_rng_seed(pdm_rng *rng, uint64_t seed);
 uint64_t pdm_rng_next(pdm_rng *rng);
 double pdm_rng_uniform(pdm_rng *rng); /* [0, 1) */
 double pdm_rng_normal(pdm_rng *rng);
 
+/* As the framework's casts do on x86: towards zero, and the smallest integer for NaN and what does not fit. */
+int64_t pdm_int_of_double(double value);
+int32_t pdm_int32_of_double(double value);
 /* Element i of a tensor as double or int64 (half types converted, bool 0/1; complex: real part); for reference kernels where speed does not matter. */
 double pdm_get_double(const pdm_tensor *tensor, int64_t i);
 int64_t pdm_get_int(const pdm_tensor *tensor, int64_t i);

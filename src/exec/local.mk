@@ -1,0 +1,26 @@
+# Running programs: base, legacy_graph, ir.
+noinst_LTLIBRARIES += libpdm_exec.la
+libpdm_exec_la_CFLAGS = $(PDM_LIB_CFLAGS)
+
+# executor
+libpdm_exec_la_SOURCES = \
+	src/exec/element.c \
+	src/exec/executor.c \
+	src/exec/executor.h \
+	src/exec/kernel.c \
+	src/exec/kernel.h \
+	src/exec/kernel_table.c \
+	src/exec/plan.c \
+	src/exec/plan.h \
+	src/exec/pool.c \
+	src/exec/pool.h \
+	src/exec/value.c \
+	src/exec/value.h
+
+# kernels: one block a family
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/array.c \
+	src/exec/kernels/constant.c \
+	src/exec/kernels/control.def \
+	src/exec/kernels/dispatch.h \
+	src/exec/kernels/kernels.def
