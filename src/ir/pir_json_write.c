@@ -103,7 +103,8 @@ static void key(writer *w, const char *name)
  */
 static bool put_cached(writer *w, const void *object)
 {
-    const pdm_map_entry *entry = w->indent ? NULL : pdm_map_find(&w->cached, object);
+    const pdm_map_entry *entry =
+        w->indent || w->no_memory ? NULL : pdm_map_find(&w->cached, object);
 
     prefix(w);
     w->after_key = true;
