@@ -78,8 +78,9 @@ static void mark_readers(const pdm_lg_program *program, pdm_map *by_var)
                     const char *name = op->inputs[s].args[a];
                     pdm_map_entry *entry = pdm_map_find(by_var, name);
                     /* A sub-block may have a variable of its own of that name. */
-                    if (!entry || (b != 0 && pdm_lg_lookup_var(program, (int32_t)b, name, NULL) !=
-                                                 pdm_lg_block_var(&program->blocks[0], name)))
+                    const pdm_lg_var *var =
+                        entry && b ? pdm_lg_lookup_var(program, (int32_t)b, name, NULL) : NULL;
+                    if (!entry || (var && !var->persistable))
                         continue;
                     declared *d = entry->value.ptr;
                     d->used = true;
@@ -90,34 +91,43 @@ static void mark_readers(const pdm_lg_program *program, pdm_map *by_var)
     }
 }
 
+static pdm_status add_declared(declared_list *list, pdm_map *seen, const pdm_lg_var *var)
+{
+    if (pdm_map_find(seen, var->name))
+        return PDM_OK;
+    if (!pdm_map_put(seen, var->name))
+        return PDM_NOMEM;
+    list->items[list->count++] = (declared){.name = var->name,
+                                            .kind = kind_of(var),
+                                            .checked = var->has_tensor,
+                                            .dtype = var->dtype,
+                                            .dims = var->dims,
+                                            .rank = var->rank,
+                                            .quant_only = true};
+    return PDM_OK;
+}
+
 static pdm_status declared_by_legacy(const pdm_lg_program *program, pdm_arena *arena,
                                      declared_list *list)
 {
-    const pdm_lg_block *block = &program->blocks[0];
     pdm_map by_var;
     pdm_status status = PDM_OK;
+    size_t room = 0;
 
-    PDM_TRY(allocate(list, arena, block->num_vars));
-    for (size_t i = 0; i < block->num_vars; i++) {
-        const pdm_lg_var *var = &block->vars[i];
-        if (pdm_lg_var_is_param(var))
-            list->items[list->count++] = (declared){.name = var->name,
-                                                    .kind = kind_of(var),
-                                                    .checked = var->has_tensor,
-                                                    .dtype = var->dtype,
-                                                    .dims = var->dims,
-                                                    .rank = var->rank,
-                                                    .quant_only = true};
+    for (size_t b = 0; b < program->num_blocks; b++)
+        room += program->blocks[b].num_vars;
+    PDM_TRY(allocate(list, arena, room));
+    pdm_map_init(&by_var);
+    /* A persistable variable belongs to the whole program, wherever and however often declared. */
+    for (size_t b = 0; b < program->num_blocks && status == PDM_OK; b++) {
+        const pdm_lg_block *block = &program->blocks[b];
+        for (size_t i = 0; i < block->num_vars && status == PDM_OK; i++)
+            if (pdm_lg_var_is_param(&block->vars[i]))
+                status = add_declared(list, &by_var, &block->vars[i]);
     }
     qsort(list->items, list->count, sizeof *list->items, by_name);
-    pdm_map_init(&by_var);
-    for (size_t i = 0; i < list->count && status == PDM_OK; i++) {
-        pdm_map_entry *entry = pdm_map_put(&by_var, list->items[i].name);
-        if (entry)
-            entry->value.ptr = &list->items[i];
-        else
-            status = PDM_NOMEM;
-    }
+    for (size_t i = 0; i < list->count && status == PDM_OK; i++)
+        pdm_map_find(&by_var, list->items[i].name)->value.ptr = &list->items[i];
     if (status == PDM_OK)
         mark_readers(program, &by_var);
     pdm_map_deinit(&by_var);

@@ -346,6 +346,21 @@ static int32_t need_sub_block(pdm_tr_op *t)
     return sub;
 }
 
+/* The condition of a conditional_block that runs when none of its inputs is empty. */
+static pdm_ir_value *inputs_not_empty(pdm_tr_op *t)
+{
+    pdm_ir_value *all = pdm_tr_fill_i(t, NULL, 0, PDM_BOOL, 1), *zero = NULL;
+    for (size_t i = 0; i < pdm_tr_num_in(t, "Input"); i++) {
+        pdm_ir_value *x = pdm_tr_in_at(t, "Input", i);
+        if (!x || !pdm_ir_type_is_tensor(x->type))
+            continue;
+        zero = zero ? zero : pdm_tr_fill_i(t, NULL, 0, PDM_I64, 0);
+        pdm_ir_value *some = pdm_tr_binary(t, "pd_op.not_equal", pdm_tr_unary(t, "pd_op.numel", x), zero);
+        all = pdm_tr_binary(t, "pd_op.logical_and", all, some);
+    }
+    return all;
+}
+
 void pdm_tr_h_conditional_block(pdm_tr_op *t)
 {
     const pdm_tr_plan *plan = pdm_tr_flow_plan(t->tr, t->op);
@@ -359,10 +374,8 @@ void pdm_tr_h_conditional_block(pdm_tr_op *t)
     pdm_ir_value *cond = pdm_tr_in(t, "Cond");
     if (sub < 0 || !cond)
         return;
-    if (pdm_tr_attr(t, "is_scalar_condition") && !pdm_tr_bool(t, "is_scalar_condition")) {
-        pdm_tr_unsupported(t, "is_scalar_condition", "'%s' that runs its block when its inputs are not empty", t->op->type);
-        return;
-    }
+    if (pdm_tr_attr(t, "is_scalar_condition") && !pdm_tr_bool(t, "is_scalar_condition"))
+        cond = inputs_not_empty(t);
     if (check_condition(t, cond, pdm_lg_find_input(t->op, "Cond")->args[0]))
         lone_branch(t, cond, sub);
 }
@@ -432,7 +445,7 @@ static bool enter_values(pdm_tr_op *t, carried_list *list, int32_t sub)
     pdm_tr *tr = t->tr;
     for (size_t i = 0; i < list->n; i++) {
         carried *c = &list->v[i];
-        bool local = pdm_lg_block_var(&tr->program->blocks[sub], c->var->name) == c->var;
+        bool local = pdm_tr_is_local(tr->program, sub, c->var);
         c->value = local ? NULL : pdm_tr_value(tr, c->var->name);
         if (!c->value && tr->status == PDM_OK)
             c->value = stand_in(t, pdm_tr_declared_type(tr, c->var));
@@ -516,6 +529,17 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
     }
 }
 
+/* The framework checks that operands and results of a loop have the same rank: where the body changes it, a copy states the common one. */
+static pdm_ir_value *of_rank(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type)
+{
+    if (value->type->kind != PDM_IR_DENSE_TENSOR || value->type->rank == type->rank)
+        return value;
+    pdm_ir_value *copy = pdm_tr_unary(t, "pd_op.assign", value);
+    if (copy)
+        pdm_tr_retype(copy, type);
+    return copy;
+}
+
 static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir_value *cond_value, carried_list *list)
 {
     pdm_tr *tr = t->tr;
@@ -539,13 +563,15 @@ static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir
     if (check_condition(t, yields[0], cond->name))
         emit_yield(t, yields, n + 1);
     pdm_tr_scope_pop(tr);
+    for (size_t i = 0; i < n; i++)
+        operands[1 + i] = of_rank(t, operands[1 + i], types[i]);
     pdm_ir_op *op = tr->status == PDM_OK && !t->failed ? create_region_op(t, "pd_op.while", operands, n + 1, types, n, &region, 1) : NULL;
     if (!op) {
         pdm_ir_region_destroy(region);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        if (pdm_lg_block_var(&tr->program->blocks[sub], list->v[i].var->name) != list->v[i].var)
+        if (!pdm_tr_is_local(tr->program, sub, list->v[i].var))
             pdm_tr_bind(tr, list->v[i].var->name, pdm_ir_op_result(op, i));
 }
 
@@ -587,10 +613,32 @@ static pdm_status erase_glue(void *user, pdm_ir_op *op)
     return PDM_OK;
 }
 
+/* A running loop overwrites the variable of its condition: whoever else reads that value, or stores it, needs one of its own. */
+static pdm_status own_condition(void *user, pdm_ir_op *op)
+{
+    pdm_tr *tr = user;
+    if (!pdm_ir_op_is(op, "pd_op.while"))
+        return PDM_OK;
+    pdm_ir_value *cond = pdm_ir_op_operand_value(op, 0);
+    const pdm_ir_op *def = pdm_ir_value_op(cond);
+    if (def && def->block == op->block && pdm_ir_value_num_uses(cond) == 1 && !pdm_ir_op_is(def, "pd_op.data") && !pdm_ir_op_is(def, "builtin.parameter"))
+        return PDM_OK;
+    pdm_tr_op t = {.tr = tr, .block = op->lg_block, .index = op->lg_op};
+    pdm_ir_value *copy = pdm_tr_unary(&t, "pd_op.assign", cond);
+    if (!copy)
+        return tr->status;
+    pdm_ir_op_detach(pdm_ir_value_op(copy));
+    pdm_ir_op_insert_before(pdm_ir_value_op(copy), op);
+    pdm_ir_use_set(pdm_ir_op_operand(op, 0), copy);
+    return PDM_OK;
+}
+
 void pdm_tr_flow_finish(pdm_tr *tr)
 {
-    if (tr->status == PDM_OK && tr->flow && tr->flow->plans.count) {
-        pdm_status status = pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, erase_glue, tr);
+    if (tr->status == PDM_OK && tr->flow) {
+        pdm_status status = tr->flow->plans.count ? pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, erase_glue, tr) : PDM_OK;
+        if (status == PDM_OK)
+            status = pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, own_condition, tr);
         if (status != PDM_OK)
             tr->status = status;
     }

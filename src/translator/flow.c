@@ -53,14 +53,33 @@ typedef struct analysis {
     bool failed; /* out of memory */
 } analysis;
 
+const pdm_lg_var *pdm_tr_lookup(const pdm_lg_program *program, int32_t block, const char *name)
+{
+    int32_t at = 0;
+    const pdm_lg_var *var = pdm_tr_is_empty_name(name) ? NULL : pdm_lg_lookup_var(program, block, name, &at);
+    if (!var || !var->persistable || at == 0)
+        return var;
+    for (size_t i = 0; i < program->num_blocks; i++) {
+        const pdm_lg_var *first = pdm_lg_block_var(&program->blocks[i], name);
+        if (first && first->persistable)
+            return first;
+    }
+    return var;
+}
+
+bool pdm_tr_is_local(const pdm_lg_program *program, int32_t block, const pdm_lg_var *var)
+{
+    return !(var->persistable && block) && pdm_lg_block_var(&program->blocks[block], var->name) == var;
+}
+
 static const pdm_lg_var *lookup(const analysis *a, int32_t block, const char *name)
 {
-    return pdm_tr_is_empty_name(name) ? NULL : pdm_lg_lookup_var(a->tr->program, block, name, NULL);
+    return pdm_tr_lookup(a->tr->program, block, name);
 }
 
 static bool is_local(const analysis *a, int32_t block, const pdm_lg_var *var)
 {
-    return pdm_lg_block_var(&a->tr->program->blocks[block], var->name) == var;
+    return pdm_tr_is_local(a->tr->program, block, var);
 }
 
 static void put(analysis *a, pdm_map *set, const void *key)

@@ -3,7 +3,8 @@
  * each block the analysis tells which outer variables it writes and which it may read before it has written them; those
  * become loop-carried values and results.
  *
- * Variables are identified by their declaration (pdm_lg_var), so that an inner declaration of the same name is another variable.
+ * Variables are identified by their declaration (pdm_lg_var), so that an inner declaration of the same name is another variable. Of a
+ * persistable variable the first declaration counts.
  */
 #ifndef PDM_TR_FLOW_H
 #define PDM_TR_FLOW_H
@@ -60,6 +61,9 @@ void pdm_tr_flow_destroy(struct pdm_tr_flow *flow);
 const pdm_tr_plan *pdm_tr_flow_plan(const pdm_tr *tr, const pdm_lg_op *op); /* NULL: none */
 bool pdm_tr_is_branch(const pdm_lg_op *op); /* conditional_block, conditional_block_infer */
 bool pdm_tr_is_loop(const pdm_lg_op *op);   /* while */
+/* The variable that a name means in a block. Persistable ones belong to the whole program, wherever they are declared. */
+const pdm_lg_var *pdm_tr_lookup(const pdm_lg_program *program, int32_t block, const char *name);
+bool pdm_tr_is_local(const pdm_lg_program *program, int32_t block, const pdm_lg_var *var);
 /* An output that names an input of the same op, which a test run does not touch: running statistics. */
 bool pdm_tr_leaves_alone(const pdm_lg_op *op, const pdm_lg_slot *output);
 /* Is the variable read outside of the blocks below `root` (and not only by op `except` of block `except_block`), persistable, or asked for? */

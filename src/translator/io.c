@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "translator/flow.h"
+
 /* An op that is not in the legacy program, for the emission vocabulary. */
 static pdm_tr_op nowhere(pdm_tr *tr)
 {
@@ -100,13 +102,18 @@ typedef struct scan {
 
 static void scan_block(scan *s, int32_t lg_block);
 
+/* The candidate that a name means, unless it has a value by now. */
+static const pdm_lg_var *unwritten(const scan *s, int32_t lg_block, const char *name)
+{
+    const pdm_lg_var *var = pdm_tr_lookup(s->tr->program, lg_block, name);
+    return is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name) ? var : NULL;
+}
+
 static void scan_slot(scan *s, int32_t lg_block, const pdm_lg_slot *slot)
 {
     for (size_t k = 0; k < slot->num_args; k++) {
-        const char *name = slot->args[k];
-        int32_t where;
-        const pdm_lg_var *var = pdm_lg_lookup_var(s->tr->program, lg_block, name, &where);
-        if (where == 0 && is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name))
+        const pdm_lg_var *var = unwritten(s, lg_block, slot->args[k]);
+        if (var)
             emit_parameter(s->tr, var);
     }
 }
@@ -124,6 +131,20 @@ static void scan_reads(scan *s, int32_t lg_block, const pdm_lg_op *op)
         scan_slot(s, lg_block, scales);
 }
 
+static void scan_writes(scan *s, int32_t lg_block, const pdm_lg_op *op)
+{
+    for (size_t o = 0; o < op->num_outputs; o++) {
+        for (size_t k = 0; k < op->outputs[o].num_args; k++) {
+            const pdm_lg_var *var = unwritten(s, lg_block, op->outputs[o].args[k]);
+            /* A body may not run: then the parameter keeps what it has. */
+            if (var && lg_block)
+                emit_parameter(s->tr, var);
+            if (var && !pdm_map_put(&s->written, op->outputs[o].args[k]))
+                pdm_tr_nomem(s->tr);
+        }
+    }
+}
+
 static void scan_block(scan *s, int32_t lg_block)
 {
     const pdm_lg_block *b = &s->tr->program->blocks[lg_block];
@@ -133,10 +154,8 @@ static void scan_block(scan *s, int32_t lg_block)
         int32_t sub = pdm_lg_sub_block(op);
         if (sub >= 0)
             scan_block(s, sub); /* depth is bounded by the checker */
-        for (size_t o = 0; o < op->num_outputs; o++)
-            for (size_t k = 0; k < op->outputs[o].num_args; k++)
-                if (!pdm_map_put(&s->written, op->outputs[o].args[k]))
-                    pdm_tr_nomem(s->tr);
+        else
+            scan_writes(s, lg_block, op); /* an owner writes what its body writes */
     }
 }
 
@@ -436,8 +455,12 @@ static bool updates_in_place(const pdm_lg_op *op, const char *name, const pdm_ir
     return false;
 }
 
-static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *var)
+static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *var, pdm_map *seen)
 {
+    if (!is_candidate(var) || pdm_map_find(seen, var))
+        return;
+    if (!pdm_map_put(seen, var))
+        pdm_tr_nomem(tr);
     pdm_map_entry *bound = pdm_map_find(&tr->scope->names, var->name);
     pdm_tr_op t = nowhere(tr);
     if (!bound)
@@ -471,16 +494,17 @@ static void write_back_all(pdm_tr *tr)
         const pdm_lg_op *op = &b->ops[i];
         if (strcmp(op->type, "feed") == 0 || is_fetch(op->type))
             continue;
-        for (size_t o = 0; o < op->num_outputs; o++) {
-            for (size_t k = 0; k < op->outputs[o].num_args; k++) {
-                const pdm_lg_var *var = pdm_lg_block_var(b, op->outputs[o].args[k]);
-                if (!is_candidate(var) || pdm_map_find(&seen, var))
-                    continue;
-                if (!pdm_map_put(&seen, var))
-                    pdm_tr_nomem(tr);
-                write_back(tr, op, var);
-            }
+        if (pdm_tr_is_branch(op) || pdm_tr_is_loop(op)) {
+            /* What the body writes counts, not what the op lists. */
+            int32_t sub = pdm_lg_sub_block(op);
+            const pdm_tr_vars *writes = sub >= 0 ? &tr->flow->blocks[sub].writes : NULL;
+            for (size_t k = 0; writes && k < writes->n; k++)
+                write_back(tr, op, writes->v[k], &seen);
+            continue;
         }
+        for (size_t o = 0; o < op->num_outputs; o++)
+            for (size_t k = 0; k < op->outputs[o].num_args; k++)
+                write_back(tr, op, pdm_lg_block_var(b, op->outputs[o].args[k]), &seen);
     }
     pdm_map_deinit(&seen);
 }
@@ -508,10 +532,78 @@ static void set_result_attributes(pdm_tr *tr)
     }
 }
 
+/* ---- outputs that the predictor can tell apart ------------------------------------------------------------------- */
+
+static const char *name_attr(pdm_tr *tr, const pdm_ir_op *op)
+{
+    pdm_ir_attr a = pdm_ir_op_attr(op, "name");
+    const char *name = a ? pdm_ir_str(tr->context, a->u.s.text) : NULL; /* keys are compared by pointer */
+    if (!name)
+        pdm_tr_nomem(tr);
+    return name;
+}
+
+/* A name that no input and no output has yet. */
+static void rename_output(pdm_tr *tr, pdm_ir_op *fetch, const char *old, pdm_map *names)
+{
+    const char *fresh = old;
+    size_t room = strlen(old) + 16;
+    char *text = pdm_arena_alloc(&tr->scratch, room);
+    for (unsigned i = 1; text && fresh && pdm_map_find(names, fresh); i++) {
+        snprintf(text, room, "%s_%u", old, i);
+        fresh = pdm_ir_str(tr->context, text);
+    }
+    pdm_ir_attr attr = text && fresh ? pdm_ir_attr_str(tr->context, fresh) : NULL;
+    if (!attr || !pdm_ir_op_set_attr(tr->context, fetch, "name", attr) || !pdm_map_put(names, fresh)) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, old};
+    pdm_diag(tr->sink, PDM_D_LG_WARN, &loc, NULL, "output '%s' has the name of an input, which Paddle's predictor cannot run; it is called '%s'", old, fresh);
+}
+
+static void copy_operand(pdm_tr *tr, pdm_ir_op *fetch)
+{
+    pdm_tr_op t = nowhere(tr);
+    pdm_ir_value *copy = pdm_tr_unary(&t, "pd_op.assign", pdm_ir_op_operand_value(fetch, 0));
+    if (!copy)
+        return;
+    pdm_ir_op_detach(pdm_ir_value_op(copy));
+    pdm_ir_op_insert_before(pdm_ir_value_op(copy), fetch);
+    pdm_ir_use_set(pdm_ir_op_operand(fetch, 0), copy);
+}
+
+/* The predictor finds inputs and outputs by name, and knows one output name for a value. */
+static void separate_outputs(pdm_tr *tr)
+{
+    pdm_map names = {0}, fetched = {0};
+    pdm_ir_op *end = tr->front ? tr->front->next : NULL;
+    for (pdm_ir_op *op = tr->module->block->first; op != end && tr->status == PDM_OK; op = op->next)
+        if (pdm_ir_op_is(op, "pd_op.data") && !pdm_map_put(&names, name_attr(tr, op)))
+            pdm_tr_nomem(tr);
+    for (pdm_ir_op *op = end; op && tr->status == PDM_OK; op = op->next) {
+        if (!pdm_ir_op_is(op, "pd_op.fetch"))
+            continue;
+        const char *name = name_attr(tr, op);
+        const pdm_ir_value *value = pdm_ir_op_operand_value(op, 0);
+        if (pdm_map_find(&names, name))
+            rename_output(tr, op, name, &names);
+        else if (!pdm_map_put(&names, name))
+            pdm_tr_nomem(tr);
+        if (pdm_map_find(&fetched, value))
+            copy_operand(tr, op);
+        else if (!pdm_map_put(&fetched, value))
+            pdm_tr_nomem(tr);
+    }
+    pdm_map_deinit(&names);
+    pdm_map_deinit(&fetched);
+}
+
 void pdm_tr_io_finish(pdm_tr *tr)
 {
     if (tr->options->num_fetch)
         emit_requested_fetches(tr);
+    separate_outputs(tr);
     write_back_all(tr);
     set_result_attributes(tr);
 }
