@@ -652,6 +652,97 @@ def recurrent(b, reverse, states):
     static_rnn(b, reverse, states)
 
 
+# ---- oneDNN --------------------------------------------------------------------------------------------------
+
+@each(relu=(1, "relu", True), padded=(1, "", True), trailing=(1, "", False, (2, 3, 4), True))
+def fc(b, lead, act, bias, shape=(2, 12), pad=None):
+    k = int(np.prod(shape[lead:]))
+    ins = {"Input": [b.x("x", b.randn(*shape), (-1,) + shape[1:])], "W": [b.x("w", b.randn(k, 5))]}
+    if bias:
+        ins["Bias"] = [b.x("b", b.randn(1, 5))]
+    b.op("fc", ins, {"Out": "float32"}, dict(in_num_col_dims=lead, activation_type=act))
+
+
+@each(i8=(True, 0.0), u8=(False, 0.0), shifted=(False, 7.0))
+def quantize(b, negative, shift):
+    x = b.randn(3, 8) if negative else b.rand(3, 8)
+    x[0, 0] = 100
+    x[0, 1:4] = [0.025, 0.035, 0.075]
+    b.op("quantize", {"Input": [b.x("x", x)]}, {"Output": "int8" if negative else "uint8"}, dict(Scale=100.0, Shift=shift, is_negative_input=negative, output_format="NCHW"))
+
+
+@each(i8=("int8", 0.0), u8=("uint8", 3.0))
+def dequantize(b, dtype, shift):
+    b.op("dequantize", {"Input": [b.x("x", b.rng.randint(0, 100, (3, 4)).astype(dtype))]}, {"Output": "float32"}, dict(Scale=13.0, Shift=shift))
+
+
+@each(i8=("int8", 0.0, 0.0), u8=("uint8", 3.0, 9.0))
+def requantize(b, dtype, shift_in, shift_out):
+    b.op("requantize", {"Input": [b.x("x", b.rng.randint(0, 100, (3, 4)).astype(dtype))]}, {"Output": dtype}, dict(Scale_in=13.0, Scale_out=5.0, Shift_in=shift_in, Shift_out=shift_out))
+
+
+@each(plain=("", False, False), relu=("relu", True, False), residual=("relu", True, True), leaky=("leaky_relu", True, False), relu6=("relu6", True, False),
+      swish=("swish", True, False), hard_swish=("hard_swish", True, False), hard_sigmoid=("hard_sigmoid", False, False), gelu=("gelu_erf", False, False), clip=("clip", False, False),
+      mish=("mish", False, False), sigmoid=("sigmoid", False, False))
+def fused_conv2d(b, act, bias, residual):
+    ins = {"Input": [b.x("x", b.randn(2, 4, 6, 6), (-1, 4, -1, -1))], "Filter": [b.x("f", b.randn(6, 2, 3, 3))]}
+    if bias:
+        ins["Bias"] = [b.x("b", b.randn(6))]
+    if residual:
+        ins["ResidualData"] = [b.x("r", b.randn(2, 6, 6, 6), (-1, 6, -1, -1))]
+    alpha, beta = {"leaky_relu": (0.1, 0.0), "relu6": (0.0, 6.0), "hard_swish": (1 / 6, 0.5), "swish": (1.0, 0.0), "hard_sigmoid": (0.2, 0.5), "clip": (-0.5, 0.5)}.get(act, (0.0, 0.0))
+    b.op("fused_conv2d", ins, {"Output": "float32"}, dict(strides=[1, 1], paddings=[1, 1], groups=2, dilations=[1, 1], data_format="NCHW", fuse_activation=act,
+                                                          fuse_alpha=alpha, fuse_beta=beta, fuse_residual_connection=residual, use_mkldnn=True))
+
+
+@case
+def fused_conv3d__relu(b):
+    b.op("fused_conv3d", {"Input": [b.x("x", b.randn(1, 2, 4, 4, 4))], "Filter": [b.x("f", b.randn(3, 2, 2, 3, 3))], "Bias": [b.x("b", b.randn(3))]}, {"Output": "float32"},
+         dict(strides=[1, 1, 1], paddings=[0, 1, 1], dilations=[1, 1, 1], groups=1, data_format="NCHW", fuse_activation="relu", use_mkldnn=True))
+
+
+@each(one=(1,), two=(2,))
+def multi_gru(b, layers):
+    ins = {"X": [b.x("x", b.randn(7, 4), (-1, 4), [[0, 3, 7]])], "WeightX": [], "WeightH": [], "Bias": []}
+    d, m = 3, 4
+    for i in range(2 * layers):
+        ins["WeightX"].append(b.x("wx%d" % i, b.randn(m if i < 2 else 2 * d, 3 * d)))
+        ins["WeightH"].append(b.x("wh%d" % i, b.randn(d, 3 * d)))
+        ins["Bias"].append(b.x("b%d" % i, b.randn(1, 3 * d)))
+    b.op("multi_gru", ins, {"Hidden": "float32"}, dict(layers=layers, activation="tanh", gate_activation="sigmoid", origin_mode=False, use_mkldnn=True))
+
+
+def fused_cases():
+    r = np.random.RandomState(9)
+    x, y4, y3, full = r.randn(2, 3, 4).astype("float32"), r.rand(4).astype("float32") + 0.5, r.rand(3).astype("float32"), r.rand(2, 3, 4).astype("float32") + 0.5
+    known("fused_elementwise__add", "fused_elementwise_add", {"X": x, "Y": y4}, {"Out": np.maximum(x + y4, 0)}, dict(axis=-1, fuse_activation="relu"))
+    known("fused_elementwise__sub", "fused_elementwise_sub", {"X": x, "Y": y3}, {"Out": x - y3[:, None]}, dict(axis=1), {"X": (-1, 3, 4), "Out": (-1, 3, 4)})
+    known("fused_elementwise__mul", "fused_elementwise_mul", {"X": x, "Y": full}, {"Out": x * full}, dict(axis=-1))
+    known("fused_elementwise__div", "fused_elementwise_div", {"X": x, "Y": y4}, {"Out": (x / y4)[:, None]}, dict(axis=-1, fused_unsqueeze2_axes=[1]))
+    y = r.randn(2, 4, 3).astype("float32")
+    known("fused_matmul__alpha", "fused_matmul", {"X": x, "Y": y, "ResidualData": full[:, :, :3]}, {"Out": np.maximum(x @ y * np.float32(0.5) + full[:, :, :3], 0)},
+          dict(matmul_alpha=0.5, fuse_activation="relu"))
+    known("fused_matmul__transposed", "fused_matmul", {"X": x.transpose(0, 2, 1).copy(), "Y": y.transpose(0, 2, 1).copy()}, {"Out": x @ y * 2}, dict(trans_x=True, trans_y=True, fused_output_scale=2.0))
+    q, k = r.randn(2, 3, 4).astype("float32"), r.randn(2, 3, 4).astype("float32")
+    heads = lambda v: v.reshape(2, 3, 2, 2).transpose(0, 2, 1, 3)
+    out = (heads(q) @ heads(k).transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3)
+    known("fused_matmul__shapes", "fused_matmul", {"X": q, "Y": k}, {"Out": out.reshape(2, 3, 6)},
+          dict(fused_reshape_X=[0, 0, 2, 2], fused_transpose_X=[0, 2, 1, 3], fused_reshape_Y=[0, 0, 2, 2], fused_transpose_Y=[0, 2, 3, 1], fused_transpose_Out=[0, 2, 1, 3], fused_reshape_Out=[0, 0, 6]))
+    s = (r.randn(2, 3) * 10).astype("float32")
+    known("fused_softplus__tanh", "fused_softplus", {"X": s}, {"Out": np.tanh(np.where(s * 2 > 15, s, np.log1p(np.exp(np.minimum(s * 2, 15))) / 2)).astype("float32")},
+          dict(beta=2.0, threshold=15.0, fuse_activation="tanh"))
+    img, f, bias = r.randn(1, 2, 3, 3).astype("float32"), r.randn(2, 2, 2, 2).astype("float32"), r.randn(2).astype("float32")
+    full = np.zeros((1, 2, 6, 6), "float32")
+    for i in range(3):
+        for j in range(3):
+            full[:, :, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2] += np.einsum("nc,cohw->nohw", img[:, :, i, j], f)
+    known("conv2d_transpose_bias__stride2", "conv2d_transpose_bias", {"Input": img, "Filter": f, "Bias": bias}, {"Output": full + bias[:, None, None]},
+          dict(strides=[2, 2], paddings=[0, 0], dilations=[1, 1], groups=1, output_padding=[], output_size=[], padding_algorithm="EXPLICIT", data_format="NCHW"))
+
+
+fused_cases()
+
+
 if __name__ == "__main__":
     target, wanted = sys.argv[1], sys.argv[2:]
     for case_name, case_fn in CASES.items():
