@@ -24,6 +24,7 @@ PDM_SAN_ENV = CK_FORK=no; export CK_FORK;
 endif
 
 build_tests = \
+	tests/coverage.sh \
 	tests/exports.sh \
 	tests/install.sh \
 	tests/layering.sh \

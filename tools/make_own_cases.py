@@ -60,7 +60,7 @@ class Builder:
 def write_known(name, out, ops, inputs, outputs, declared=None):
     """A program that 2.6.2 cannot run (the op lost its kernel, or is gone): outputs are given, from the op's documented meaning.
 
-    ops: [(type, {slot: [names]}, {slot: [names]}, {attr: value})]; a str, bool, int, float or list of ints as value."""
+    ops: [(type, {slot: [names]}, {slot: [names]}, {attr: value})]; a str, bool, int, float or list of ints or floats as value."""
     from paddle.base.proto import framework_pb2 as pb
 
     prog = pb.ProgramDesc()
@@ -88,8 +88,9 @@ def write_known(name, out, ops, inputs, outputs, declared=None):
                     setattr(a, field, v)
                     break
             else:
-                a.type = pb.AttrType.Value("INTS")
-                a.ints.extend(v)
+                real = any(isinstance(e, float) for e in v)
+                a.type = pb.AttrType.Value("FLOATS" if real else "INTS")
+                (a.floats if real else a.ints).extend(v)
 
     var("feed", 9)
     var("fetch", 10)
@@ -741,6 +742,49 @@ def fused_cases():
 
 
 fused_cases()
+
+
+# ---- rare ----------------------------------------------------------------------------------------------------
+
+@case
+def sampling_id__sure(b):
+    b.op("sampling_id", {"X": [b.x("x", np.eye(4, dtype="float32")[[2, 0, 3, 1, 1]], (-1, 4))]}, {"Out": "int64"}, dict(min=0.0, max=1.0, seed=3))
+
+
+@each(plain=([4, 2], [8.0, 12.0], 0.0, False, True), steps=([3], [5.0], 7.0, True, False))
+def density_prior_box(b, densities, sizes, step, flat, clip):
+    b.op("density_prior_box", {"Input": [b.x("x", b.randn(1, 2, 3, 5))], "Image": [b.x("i", b.randn(1, 3, 24, 30))]}, {"Boxes": "float32", "Variances": "float32"},
+         dict(variances=[0.1, 0.1, 0.2, 0.2], clip=clip, flatten_to_2d=flat, step_w=step, step_h=step, offset=0.5, fixed_sizes=sizes, fixed_ratios=[1.0, 2.0], densities=densities))
+
+
+@each(plain=(False, False, 0), weights=(True, False, 1), sums=(True, True, -1))
+def positive_negative_pair(b, weighted, sums, column):
+    s = b.rand(8, 2)
+    s[3] = s[1]
+    ins = {"Score": [b.x("s", s, (-1, 2))], "Label": [b.x("l", b.rng.randint(0, 3, (8, 1)).astype("float32"), (-1, 1))], "QueryID": [b.x("q", np.int64([[1], [1], [1], [1], [2], [2], [2], [2]]), (-1, 1))]}
+    if weighted:
+        ins["Weight"] = [b.x("w", b.rand(8, 1), (-1, 1))]
+    if sums:
+        for i, k in enumerate(("AccumulatePositivePair", "AccumulateNegativePair", "AccumulateNeutralPair")):
+            ins[k] = [b.x("a%d" % i, b.rand(1))]
+    b.op("positive_negative_pair", ins, {"PositivePair": "float32", "NegativePair": "float32", "NeutralPair": "float32"}, dict(column=column))
+
+
+def rare_cases():
+    r = np.random.RandomState(10)
+    x = np.arange(24, dtype="float32").reshape(2, 1, 3, 4)
+    v = [1.0, 0.0, 2.5, -3.0, 7.0, 0.0]
+    for number, dtype in ((5, "float32"), (6, "float64"), (3, "int64"), (2, "int32"), (0, "bool")):
+        known("fill__" + dtype, "fill", {}, {"Out": np.array(v).reshape(2, 3).astype(dtype)}, dict(value=v, shape=[2, 3], dtype=number))
+    u = r.randn(4, 5, 8).astype("float32")
+    for name, axis, size, step in (("last", 2, 3, 2), ("first", 0, 2, 1), ("negative", -2, 2, 2)):
+        known("tensor_unfold__" + name, "tensor_unfold", {"input": u}, {"out": np.lib.stride_tricks.sliding_window_view(u, size, axis)[(slice(None),) * (axis % 3) + (slice(None, None, step),)].copy()},
+              dict(axis=axis, size=size, step=step))
+    known("fused_transpose__squeeze", "fused_transpose", {"X": x}, {"Out": x[:, 0].transpose(0, 2, 1)}, dict(axis=[0, 2, 1], fused_squeeze2_axes=[1]))
+    known("fused_transpose__reshape", "fused_transpose", {"X": x}, {"Out": x.transpose(0, 2, 3, 1).reshape(2, 12)}, dict(axis=[0, 2, 3, 1], fused_reshape2_shape=[2, 12]))
+
+
+rare_cases()
 
 
 if __name__ == "__main__":

@@ -374,3 +374,29 @@ void pdm_tr_h_multi_gru(pdm_tr_op *t)
     }
     pdm_tr_out(t, "Hidden", x);
 }
+
+/* ---- transposition --------------------------------------------------------------------------- */
+
+void pdm_tr_h_fused_transpose(pdm_tr_op *t)
+{
+    pdm_ir_value *x = pdm_tr_in(t, "X");
+    double scale = pdm_tr_float_or(t, "scale", 1), shift = pdm_tr_float_or(t, "shift", 0);
+    const char *type = pdm_tr_string_or(t, "output_data_type", "");
+    size_t n = 0;
+    if (t->failed)
+        return;
+    if (!is(scale, 1) || !is(shift, 0) || (*type && strcmp(type, "fp32") != 0)) {
+        pdm_tr_unsupported(t, "scale", "'fused_transpose' on 8-bit integers");
+        return;
+    }
+    if (pdm_tr_has_attr(t, "fused_squeeze2_axes")) {
+        const int64_t *axes = pdm_tr_ints(t, "fused_squeeze2_axes", &n);
+        x = n ? pdm_tr_squeeze(t, x, axes, n) : x;
+    }
+    x = maybe_transpose(t, x, "axis");
+    if (pdm_tr_has_attr(t, "fused_unsqueeze2_axes")) {
+        const int64_t *axes = pdm_tr_ints(t, "fused_unsqueeze2_axes", &n);
+        x = n ? pdm_tr_unsqueeze(t, x, axes, n) : x;
+    }
+    pdm_tr_out(t, "Out", maybe_reshape(t, x, "fused_reshape2_shape"));
+}

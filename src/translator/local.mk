@@ -13,6 +13,7 @@ libpdm_tr_la_SOURCES = \
 	src/translator/expressed_lod.c \
 	src/translator/expressed_loss.c \
 	src/translator/expressed_mining.c \
+	src/translator/expressed_misc.c \
 	src/translator/expressed_nms.c \
 	src/translator/expressed_rank.c \
 	src/translator/expressed_recurrent.c \

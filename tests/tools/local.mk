@@ -1,4 +1,8 @@
 # Programs that tests run.
+check_PROGRAMS += tests/tools/pdm-coverage
+tests_tools_pdm_coverage_LDADD = $(PDM_TR_LIBS)
+tests_tools_pdm_coverage_SOURCES = tests/tools/pdm-coverage.c
+
 check_PROGRAMS += tests/tools/pdm-infer
 tests_tools_pdm_infer_LDADD = $(PDM_IR_LIBS)
 tests_tools_pdm_infer_SOURCES = tests/tools/pdm-infer.c
