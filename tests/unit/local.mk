@@ -62,13 +62,15 @@ tests_unit_check_ir_SOURCES = \
 	tests/unit/check_ir.c \
 	tests/unit/main.h
 
-# When the first suite is there:
-# unit_tests += tests/unit/check_tr
-# tests_unit_check_tr_CPPFLAGS = $(unit_cppflags)
-# tests_unit_check_tr_LDADD = $(PDM_TR_LIBS) $(CHECK_LIBS)
-# tests_unit_check_tr_SOURCES = \
-# 	tests/unit/check_tr.c \
-# 	tests/unit/main.h
+unit_tests += tests/unit/check_tr
+tests_unit_check_tr_CPPFLAGS = $(unit_cppflags)
+tests_unit_check_tr_LDADD = $(PDM_TR_LIBS) $(CHECK_LIBS)
+tests_unit_check_tr_SOURCES = \
+	tests/unit/tr/special.c \
+	tests/unit/tr/support.c \
+	tests/unit/tr/support.h \
+	tests/unit/check_tr.c \
+	tests/unit/main.h
 
 unit_tests += tests/unit/check_api
 tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
