@@ -54,9 +54,9 @@ static pdm_ir_attr scalar_attr(pdm_tr_op *t, const pdm_lg_scalar *s)
     case PDM_LG_SCALAR_C128:
         break;
     }
-    return pdm_ir_attr_intern(context,
-                              &(struct pdm_ir_attr_s){.kind = PDM_IR_ATTR_C128,
-                                                      .u.c = {.re = s->c.re, .im = s->c.im}});
+    return pdm_ir_attr_intern(
+        context,
+        &(struct pdm_ir_attr_s){.kind = PDM_IR_ATTR_C128, .u.c = {.re = s->c.re, .im = s->c.im}});
 }
 
 static pdm_ir_attr scalars_attr(pdm_tr_op *t, const pdm_lg_attr *list)
@@ -135,14 +135,14 @@ bool pdm_tr_is_array(const pdm_ir_value *value)
 
 pdm_ir_value *pdm_tr_new_array(pdm_tr_op *t, pdm_dtype dtype)
 {
-    pdm_ir_type type =
-        pdm_ir_type_array(t->tr->context, dtype, (const int64_t[]){0}, 1, "NCHW");
+    pdm_ir_type type = pdm_ir_type_array(t->tr->context, dtype, (const int64_t[]){0}, 1, "NCHW");
     if (!type) {
         pdm_tr_nomem(t->tr);
         return NULL;
     }
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.create_array", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0}), &type, 1);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.create_array", PDM_TR_NO_OPS,
+                          PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0}), &type, 1);
     return pdm_tr_result(op, 0);
 }
 

@@ -47,9 +47,9 @@ void pdm_tr_h_write_to_array(pdm_tr_op *t)
     bool declared = var && var->kind == PDM_LG_TENSOR_ARRAY;
     if (!array)
         return;
-    pdm_ir_type type = pdm_ir_type_array(t->tr->context, array->type->dtype,
-                                         declared ? var->dims : x->type->dims,
-                                         declared ? var->rank : x->type->rank, "NCHW");
+    pdm_ir_type type =
+        pdm_ir_type_array(t->tr->context, array->type->dtype, declared ? var->dims : x->type->dims,
+                          declared ? var->rank : x->type->rank, "NCHW");
     if (!type) {
         pdm_tr_nomem(t->tr);
         return;
@@ -71,8 +71,8 @@ void pdm_tr_h_read_from_array(pdm_tr_op *t)
         type = pdm_tr_tensor_type(t, array->type->dtype, var->dims, var->rank);
     else
         type = pdm_tr_tensor_type(t, array->type->dtype, array->type->dims, array->type->rank);
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.array_read", PDM_TR_OPS(array, i), PDM_TR_NO_ATTRS,
-                                      &type, 1);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.array_read", PDM_TR_OPS(array, i), PDM_TR_NO_ATTRS, &type, 1);
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
 }
 
@@ -80,8 +80,8 @@ void pdm_tr_h_lod_array_length(pdm_tr_op *t)
 {
     pdm_ir_value *array = array_in(t, "X");
     pdm_ir_type type = pdm_tr_tensor_type(t, PDM_I64, (const int64_t[]){1}, 1);
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.array_length", PDM_TR_OPS(array), PDM_TR_NO_ATTRS,
-                                      &type, 1);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.array_length", PDM_TR_OPS(array), PDM_TR_NO_ATTRS, &type, 1);
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
 }
 
@@ -101,12 +101,13 @@ static size_t known_elements(const pdm_ir_value *array, pdm_ir_value **elements)
         const pdm_ir_op *op = pdm_ir_value_op(array);
         int64_t index;
         size_t n;
-        if (!op || (!pdm_ir_op_is(op, "pd_op.array_write_") && !pdm_ir_op_is(op, "pd_op.create_array")))
+        if (!op ||
+            (!pdm_ir_op_is(op, "pd_op.array_write_") && !pdm_ir_op_is(op, "pd_op.create_array")))
             return 0;
         if (pdm_ir_op_is(op, "pd_op.create_array"))
             break;
-        if (!pdm_ir_const_ints(pdm_ir_op_operand_value(op, 2), &index, 1, &n) || n != 1 || index < 0 ||
-            index >= MAX_ELEMENTS)
+        if (!pdm_ir_const_ints(pdm_ir_op_operand_value(op, 2), &index, 1, &n) || n != 1 ||
+            index < 0 || index >= MAX_ELEMENTS)
             return 0;
         if (!elements[index])
             elements[index] = pdm_ir_op_operand_value(op, 1);
@@ -161,7 +162,8 @@ void pdm_tr_h_tensor_array_to_tensor(pdm_tr_op *t)
         pdm_tr_nomem(t->tr);
         return;
     }
-    /* pd_op.array_to_tensor wants elements of one shape, the legacy op joins along a dim that differs. */
+    /* pd_op.array_to_tensor wants elements of one shape, the legacy op joins along a dim that
+     * differs. */
     size_t n = stack ? 0 : known_elements(array, elements);
     if (n && shapes_differ(elements, n)) {
         pdm_tr_out(t, "Out", pdm_tr_concat(t, elements, n, axis));
@@ -172,13 +174,14 @@ void pdm_tr_h_tensor_array_to_tensor(pdm_tr_op *t)
     const pdm_lg_var *var = pdm_tr_out_var(t, "Out", 0);
     const int64_t unknown[] = {-1};
     bool declared = var && var->has_tensor;
-    pdm_ir_type types[2] = {pdm_tr_tensor_type(t, array->type->dtype, declared ? var->dims : unknown,
+    pdm_ir_type types[2] = {pdm_tr_tensor_type(t, array->type->dtype,
+                                               declared ? var->dims : unknown,
                                                declared ? var->rank : 1),
                             pdm_tr_tensor_type(t, PDM_I32, unknown, 1)};
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.array_to_tensor", PDM_TR_OPS(array),
-                                      PDM_TR_ATTRS({"axis", pdm_tr_a_i32(t, axis), 0},
-                                                   {"use_stack", pdm_tr_a_bool(t, stack), 0}),
-                                      types, 2);
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        t, "pd_op.array_to_tensor", PDM_TR_OPS(array),
+        PDM_TR_ATTRS({"axis", pdm_tr_a_i32(t, axis), 0}, {"use_stack", pdm_tr_a_bool(t, stack), 0}),
+        types, 2);
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
     pdm_tr_out(t, "OutIndex", pdm_tr_result(op, 1));
 }

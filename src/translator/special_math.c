@@ -182,9 +182,10 @@ void pdm_tr_h_matmul(pdm_tr_op *t)
     }
     pdm_ir_value *x = pdm_tr_in(t, "X"), *y = pdm_tr_in(t, "Y");
     bool transpose_x = pdm_tr_bool(t, "transpose_X"), transpose_y = pdm_tr_bool(t, "transpose_Y");
-    pdm_ir_value *out = pdm_tr_emit1(t, "pd_op.matmul", PDM_TR_OPS(x, y),
-                                     PDM_TR_ATTRS({"transpose_x", pdm_tr_a_bool(t, transpose_x), 0},
-                                                  {"transpose_y", pdm_tr_a_bool(t, transpose_y), 0}));
+    pdm_ir_value *out =
+        pdm_tr_emit1(t, "pd_op.matmul", PDM_TR_OPS(x, y),
+                     PDM_TR_ATTRS({"transpose_x", pdm_tr_a_bool(t, transpose_x), 0},
+                                  {"transpose_y", pdm_tr_a_bool(t, transpose_y), 0}));
     if (alpha < 1 || alpha > 1)
         out = pdm_tr_scale(t, out, alpha, 0);
     pdm_tr_out(t, "Out", out);
@@ -218,7 +219,8 @@ void pdm_tr_h_reduce(pdm_tr_op *t)
     const pdm_ir_op_desc *desc = target ? pdm_ir_op_desc_find(target) : NULL;
     if (t->failed || !x || !axes || !desc)
         return;
-    /* Reductions that take the axes as an attribute get an empty one even where dim says the same. */
+    /* Reductions that take the axes as an attribute get an empty one even where dim says the same.
+     */
     bool as_operand = desc->num_operands > 1;
     if (!all || n == 0 || (as_operand && names_every_axis(axes, n, pdm_tr_rank(x)))) {
         pdm_tr_generic(t);
@@ -325,8 +327,8 @@ void pdm_tr_h_round(pdm_tr_op *t)
     rest = pdm_tr_unary(t, "pd_op.trunc", pdm_tr_scale(t, rest, 2, 0));
     pdm_ir_value *rounded = pdm_tr_binary(t, "pd_op.add", whole, rest);
     pdm_ir_value *finite = pdm_tr_unary(t, "pd_op.isfinite", x);
-    pdm_tr_out(t, "Out", pdm_tr_emit1(t, "pd_op.where", PDM_TR_OPS(finite, rounded, x),
-                                      PDM_TR_NO_ATTRS));
+    pdm_tr_out(t, "Out",
+               pdm_tr_emit1(t, "pd_op.where", PDM_TR_OPS(finite, rounded, x), PDM_TR_NO_ATTRS));
 }
 
 void pdm_tr_h_range(pdm_tr_op *t)
@@ -345,7 +347,8 @@ void pdm_tr_h_matrix_rank(pdm_tr_op *t)
 {
     if (pdm_tr_num_in(t, "TolTensor")) {
         pdm_ir_value *tol = pdm_tr_in(t, "TolTensor"), *x = pdm_tr_in(t, "X");
-        bool use_default = pdm_tr_bool(t, "use_default_tol"), hermitian = pdm_tr_bool(t, "hermitian");
+        bool use_default = pdm_tr_bool(t, "use_default_tol"),
+             hermitian = pdm_tr_bool(t, "hermitian");
         pdm_tr_out(t, "Out",
                    pdm_tr_emit1(t, "pd_op.matrix_rank_tol", PDM_TR_OPS(x, tol),
                                 PDM_TR_ATTRS({"use_default_tol", pdm_tr_a_bool(t, use_default), 0},

@@ -23,8 +23,8 @@ void pdm_tr_h_select_output(pdm_tr_op *t)
         return;
     }
     const pdm_ir_type types[2] = {x->type, x->type};
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.select_output", PDM_TR_OPS(mask, x), PDM_TR_NO_ATTRS,
-                                      types, 2);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.select_output", PDM_TR_OPS(mask, x), PDM_TR_NO_ATTRS, types, 2);
     for (size_t i = 0; op && i < 2; i++)
         pdm_tr_out_at(t, "Out", i, pdm_tr_result(op, i));
 }

@@ -20,11 +20,11 @@ static pdm_ir_value *dropout_state(pdm_tr_op *t, pdm_ir_type type)
         dims[i] = type->dims[i] < 0 ? 1 : type->dims[i];
     const bool yes = true;
     pdm_ir_attr stop = pdm_ir_attr_bools(t->tr->context, &yes, 1);
-    return pdm_tr_emit1(t, "pd_op.full", PDM_TR_NO_OPS,
-                        PDM_TR_ATTRS({"shape", pdm_tr_a_int_array(t, dims, type->rank), 0},
-                                     {"value", pdm_tr_a_f64(t, 0), 0},
-                                     {"dtype", pdm_tr_a_dtype(t, type->dtype), 0},
-                                     {"place", pdm_tr_a_place(t, 1), 0}, {"stop_gradient", stop, 0}));
+    return pdm_tr_emit1(
+        t, "pd_op.full", PDM_TR_NO_OPS,
+        PDM_TR_ATTRS({"shape", pdm_tr_a_int_array(t, dims, type->rank), 0},
+                     {"value", pdm_tr_a_f64(t, 0), 0}, {"dtype", pdm_tr_a_dtype(t, type->dtype), 0},
+                     {"place", pdm_tr_a_place(t, 1), 0}, {"stop_gradient", stop, 0}));
 }
 
 static pdm_ir_type rnn_out_type(pdm_tr_op *t, const pdm_ir_value *x, int64_t width)
@@ -63,7 +63,8 @@ void pdm_tr_h_rnn(pdm_tr_op *t)
     bool both = pdm_tr_bool(t, "is_bidirec"), test = pdm_tr_bool(t, "is_test");
     for (int i = 0; i < 4; i++)
         attrs[i] = (pdm_ir_named_attr){rnn_ints[i], pdm_tr_a_i32(t, pdm_tr_int(t, rnn_ints[i])), 0};
-    attrs[4] = (pdm_ir_named_attr){"dropout_prob", pdm_tr_a_f32(t, pdm_tr_float(t, "dropout_prob")), 0};
+    attrs[4] =
+        (pdm_ir_named_attr){"dropout_prob", pdm_tr_a_f32(t, pdm_tr_float(t, "dropout_prob")), 0};
     attrs[5] = (pdm_ir_named_attr){"mode", pdm_tr_a_str(t, pdm_tr_string(t, "mode")), 0};
     attrs[6] = (pdm_ir_named_attr){"is_bidirec", pdm_tr_a_bool(t, both), 0};
     attrs[7] = (pdm_ir_named_attr){"is_test", pdm_tr_a_bool(t, test), 0};
@@ -73,8 +74,8 @@ void pdm_tr_h_rnn(pdm_tr_op *t)
     pdm_ir_type types[4] = {rnn_out_type(t, x, width), dropout_state_type(t), rnn_state_type(t),
                             pdm_tr_out_type(t, "Reserve", 0)};
     pdm_ir_value *dropout = dropout_state(t, types[1]);
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.rnn", PDM_TR_OPS(x, states, weights, lengths, dropout),
-                                      attrs, 8, types, 4);
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        t, "pd_op.rnn", PDM_TR_OPS(x, states, weights, lengths, dropout), attrs, 8, types, 4);
     if (!op)
         return;
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
@@ -98,7 +99,8 @@ static int64_t bit_length(pdm_tr_op *t)
     return t->failed ? 8 : bits;
 }
 
-/* Readers take the range from qmin and qmax, which models older than these attributes do not have. */
+/* Readers take the range from qmin and qmax, which models older than these attributes do not have.
+ */
 void pdm_tr_h_quantize_linear(pdm_tr_op *t)
 {
     int64_t bits = bit_length(t);
@@ -119,8 +121,8 @@ void pdm_tr_h_quantize_linear(pdm_tr_op *t)
     pdm_ir_op *op = pdm_tr_emit_typed(
         t, "pd_op.quantize_linear", PDM_TR_OPS(x, scale, zero, accum, state),
         PDM_TR_ATTRS({"quant_axis", pdm_tr_a_i32(t, pdm_tr_int(t, "quant_axis")), 0},
-                     {"bit_length", pdm_tr_a_i32(t, bits), 0}, {"qmin", pdm_tr_a_i32(t, -qmax - 1), 0},
-                     {"qmax", pdm_tr_a_i32(t, qmax), 0},
+                     {"bit_length", pdm_tr_a_i32(t, bits), 0},
+                     {"qmin", pdm_tr_a_i32(t, -qmax - 1), 0}, {"qmax", pdm_tr_a_i32(t, qmax), 0},
                      {"round_type", pdm_tr_a_i32(t, pdm_tr_int(t, "round_type")), 0},
                      {"is_test", pdm_tr_a_bool(t, pdm_tr_bool(t, "is_test")), 0},
                      {"only_observer", pdm_tr_a_bool(t, pdm_tr_bool(t, "only_observer")), 0}),
@@ -131,7 +133,8 @@ void pdm_tr_h_quantize_linear(pdm_tr_op *t)
             pdm_tr_out(t, outs[i], pdm_tr_result(op, i + 1));
 }
 
-/* A test run takes the scales from the variable that the op lists as an output (io.c sees to it). */
+/* A test run takes the scales from the variable that the op lists as an output (io.c sees to it).
+ */
 void pdm_tr_h_fake_channel_wise_quantize(pdm_tr_op *t)
 {
     const char *name = pdm_tr_out_name(t, "OutScale");
@@ -148,8 +151,8 @@ void pdm_tr_h_fake_channel_wise_quantize(pdm_tr_op *t)
     pdm_ir_op *op = pdm_tr_emit_typed(
         t, "pd_op.quantize_linear", PDM_TR_OPS(x, scale, zero, NULL, NULL),
         PDM_TR_ATTRS({"quant_axis", pdm_tr_a_i32(t, pdm_tr_int(t, "quant_axis")), 0},
-                     {"bit_length", pdm_tr_a_i32(t, bits), 0}, {"qmin", pdm_tr_a_i32(t, -qmax - 1), 0},
-                     {"qmax", pdm_tr_a_i32(t, qmax), 0},
+                     {"bit_length", pdm_tr_a_i32(t, bits), 0},
+                     {"qmin", pdm_tr_a_i32(t, -qmax - 1), 0}, {"qmax", pdm_tr_a_i32(t, qmax), 0},
                      {"round_type", pdm_tr_a_i32(t, pdm_tr_int(t, "round_type")), 0}),
         types, 4);
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
@@ -162,8 +165,8 @@ static pdm_ir_value *channel_scale(pdm_tr_op *t, pdm_ir_value *scale, int64_t ax
     int64_t dims[PDM_MAX_RANK];
     pdm_tr_meta(scale, &meta);
     if (axis >= rank) {
-        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "quant_axis", NULL, "quant_axis %lld of an input of rank %d",
-                     (long long)axis, rank);
+        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "quant_axis", NULL,
+                     "quant_axis %lld of an input of rank %d", (long long)axis, rank);
         return NULL;
     }
     if (axis == rank - 1 && meta.rank == 1)
@@ -231,7 +234,8 @@ static void first_rms_norm(pdm_tr_op *t)
     if (begin < 0)
         begin += rank;
     if (!t->failed && (begin < 0 || begin >= rank))
-        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "begin_norm_axis", NULL, "begin_norm_axis does not fit");
+        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "begin_norm_axis", NULL,
+                     "begin_norm_axis does not fit");
     if (t->failed || !x)
         return;
     if (bias)
@@ -247,7 +251,8 @@ static void first_rms_norm(pdm_tr_op *t)
     pdm_ir_value *mean =
         pdm_tr_reduce(t, "pd_op.mean", pdm_tr_unary(t, "pd_op.square", wide), axes, n, true);
     pdm_ir_value *factor = pdm_tr_unary(t, "pd_op.rsqrt", pdm_tr_scale(t, mean, 1, epsilon));
-    pdm_ir_value *out = pdm_tr_cast(t, pdm_tr_binary(t, "pd_op.multiply", wide, factor), meta.dtype);
+    pdm_ir_value *out =
+        pdm_tr_cast(t, pdm_tr_binary(t, "pd_op.multiply", wide, factor), meta.dtype);
     out = pdm_tr_binary(t, "pd_op.multiply", out, over_tail(t, weight, &meta, (int)begin));
     if (shift)
         out = pdm_tr_binary(t, "pd_op.add", out, over_tail(t, shift, &meta, (int)begin));

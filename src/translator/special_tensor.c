@@ -46,7 +46,8 @@ static double number_of_text(const char *text)
     return leading_number(text);
 }
 
-/* What a double becomes in an integer type: cut off, and out of range as the processor leaves it. */
+/* What a double becomes in an integer type: cut off, and out of range as the processor leaves it.
+ */
 static int64_t to_integer(double value, pdm_dtype dtype, const char *text)
 {
     const double wide = 9223372036854775808.0;
@@ -157,14 +158,33 @@ void pdm_tr_h_fill_constant(pdm_tr_op *t)
     constant c = constant_of(t, dtype);
     if (t->failed || !dims)
         return;
-    pdm_ir_value *out = pdm_tr_emit1(
-        t, "pd_op.full", PDM_TR_NO_OPS,
-        PDM_TR_ATTRS({"shape", pdm_tr_a_int_array(t, dims, rank), 0}, {"value", constant_attr(t, &c), 0},
-                     {"dtype", pdm_tr_a_dtype(t, dtype), 0}, {"place", constant_place(t), 0}));
+    pdm_ir_value *out = pdm_tr_emit1(t, "pd_op.full", PDM_TR_NO_OPS,
+                                     PDM_TR_ATTRS({"shape", pdm_tr_a_int_array(t, dims, rank), 0},
+                                                  {"value", constant_attr(t, &c), 0},
+                                                  {"dtype", pdm_tr_a_dtype(t, dtype), 0},
+                                                  {"place", constant_place(t), 0}));
     pdm_tr_out(t, "Out", out);
 }
 
 /* ---- assignment ------------------------------------------------------------------------------ */
+
+/*
+ * dynamic-to-static gives a name that has no value yet a float constant of this value, and the
+ * declaration the type that the name gets later: the declaration is right.
+ */
+static const pdm_lg_var *undefined_marker(pdm_tr_op *t, const pdm_lg_attr *list)
+{
+    const pdm_lg_var *var =
+        pdm_tr_has_out(t, "Out") ? pdm_tr_var(t->tr, pdm_tr_out_name(t, "Out")) : NULL;
+    size_t n = 0;
+    if (!t->tr->has_sub_blocks || !list || list->count != 1 || !var || !var->has_tensor ||
+        var->dtype == PDM_UNDEFINED ||
+        (list->type != PDM_LG_FLOATS && list->type != PDM_LG_FLOAT64S &&
+         list->type != PDM_LG_SCALARS))
+        return NULL;
+    const double *values = pdm_tr_floats(t, list->name, &n);
+    return values && n == 1 && values[0] > 1.7711e27 && values[0] < 1.7712e27 ? var : NULL;
+}
 
 void pdm_tr_h_assign_value(pdm_tr_op *t)
 {
@@ -181,15 +201,21 @@ void pdm_tr_h_assign_value(pdm_tr_op *t)
     }
     if (t->failed || !dims)
         return;
+    const pdm_lg_var *undefined = undefined_marker(t, list);
+    if (undefined && undefined->dtype != dtype) {
+        pdm_tr_out(t, "Out", pdm_tr_fill_i(t, dims, rank, undefined->dtype, 0));
+        return;
+    }
     pdm_ir_attr values = list ? pdm_tr_a_list(t, list) : pdm_tr_a_f32s(t, NULL, 0);
     pdm_ir_type type = pdm_tr_tensor_type(t, dtype, dims, rank);
     if (!values || !type)
         return;
-    pdm_ir_op *op = pdm_tr_emit_typed(
-        t, "pd_op.assign_value", PDM_TR_NO_OPS,
-        PDM_TR_ATTRS({"shape", pdm_tr_a_i32s(t, dims, rank), 0}, {"dtype", pdm_tr_a_dtype(t, dtype), 0},
-                     {"values", values, 0}, {"place", pdm_tr_a_place(t, 0), 0}),
-        &type, 1);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.assign_value", PDM_TR_NO_OPS,
+                          PDM_TR_ATTRS({"shape", pdm_tr_a_i32s(t, dims, rank), 0},
+                                       {"dtype", pdm_tr_a_dtype(t, dtype), 0},
+                                       {"values", values, 0}, {"place", pdm_tr_a_place(t, 0), 0}),
+                          &type, 1);
     pdm_tr_out(t, "Out", pdm_tr_result(op, 0));
 }
 
@@ -427,8 +453,8 @@ void pdm_tr_h_set_value(pdm_tr_op *t)
         return;
     }
     attrs[4] = (pdm_ir_named_attr){"values", pdm_tr_a_list(t, list), 0};
-    pdm_tr_out(t, "Out", pdm_tr_emit1(t, "pd_op.set_value", PDM_TR_OPS(x, starts, ends, steps), attrs,
-                                      5));
+    pdm_tr_out(t, "Out",
+               pdm_tr_emit1(t, "pd_op.set_value", PDM_TR_OPS(x, starts, ends, steps), attrs, 5));
 }
 
 /* ---- lookups --------------------------------------------------------------------------------- */
@@ -442,7 +468,8 @@ void pdm_tr_h_gather(pdm_tr_op *t)
     }
     pdm_ir_value *index = pdm_tr_in(t, "Index"), *x = pdm_tr_in(t, "X");
     pdm_ir_value *axis = pdm_tr_const_i(t, PDM_I64, 0);
-    pdm_tr_out(t, "Out", pdm_tr_emit1(t, "pd_op.gather", PDM_TR_OPS(x, index, axis), PDM_TR_NO_ATTRS));
+    pdm_tr_out(t, "Out",
+               pdm_tr_emit1(t, "pd_op.gather", PDM_TR_OPS(x, index, axis), PDM_TR_NO_ATTRS));
 }
 
 /* The older op has ids with a last dim of 1, which the result does not show. */
@@ -464,10 +491,9 @@ static pdm_ir_value *lenient_one_hot(pdm_tr_op *t, pdm_dtype dtype)
         return NULL;
     pdm_dtype counter = pdm_tr_dtype_of(depth);
     pdm_ir_value *zero = pdm_tr_const_i(t, counter, 0), *one = pdm_tr_const_i(t, counter, 1);
-    pdm_ir_value *classes =
-        pdm_tr_emit1(t, "pd_op.arange", PDM_TR_OPS(zero, depth, one),
-                     PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, counter), 0},
-                                  {"place", pdm_tr_a_place(t, 0), 0}));
+    pdm_ir_value *classes = pdm_tr_emit1(
+        t, "pd_op.arange", PDM_TR_OPS(zero, depth, one),
+        PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, counter), 0}, {"place", pdm_tr_a_place(t, 0), 0}));
     classes = pdm_tr_cast(t, classes, pdm_tr_dtype_of(ids));
     ids = pdm_tr_unsqueeze(t, ids, (const int64_t[]){-1}, 1);
     return pdm_tr_cast(t, pdm_tr_binary(t, "pd_op.equal", ids, classes), dtype);
@@ -508,8 +534,9 @@ void pdm_tr_h_tril_triu(pdm_tr_op *t)
     const char *name = pdm_tr_bool(t, "lower") ? "pd_op.tril" : "pd_op.triu";
     pdm_ir_value *x = pdm_tr_in(t, "X");
     int64_t diagonal = pdm_tr_int(t, "diagonal");
-    pdm_tr_out(t, "Out", pdm_tr_emit_form(t, name, PDM_TR_OPS(x),
-                                          PDM_TR_ATTRS({"diagonal", pdm_tr_a_i32(t, diagonal), 0})));
+    pdm_tr_out(t, "Out",
+               pdm_tr_emit_form(t, name, PDM_TR_OPS(x),
+                                PDM_TR_ATTRS({"diagonal", pdm_tr_a_i32(t, diagonal), 0})));
 }
 
 /* ---- unique ---------------------------------------------------------------------------------- */
@@ -546,15 +573,16 @@ static void unsorted_unique(pdm_tr_op *t)
     pdm_ir_type types[4] = {pdm_tr_tensor_type(t, meta.dtype, (const int64_t[]){-1}, 1),
                             pdm_tr_tensor_type(t, PDM_I64, (const int64_t[]){-1}, 1),
                             pdm_tr_tensor_type(t, PDM_I64, &size, 1),
-                            count ? pdm_tr_tensor_type(t, PDM_I64, (const int64_t[]){-1}, 1) : NULL};
-    pdm_ir_op *op = pdm_tr_emit_typed(
-        t, "pd_op.unique", PDM_TR_OPS(x),
-        PDM_TR_ATTRS({"return_index", pdm_tr_a_bool(t, true), 0},
-                     {"return_inverse", pdm_tr_a_bool(t, true), 0},
-                     {"return_counts", pdm_tr_a_bool(t, count), 0},
-                     {"axis", pdm_tr_a_i32s(t, NULL, 0), 0}, {"dtype", pdm_tr_a_dtype(t, PDM_I64), 0},
-                     {"is_sorted", pdm_tr_a_bool(t, true), 0}),
-        types, 4);
+                            count ? pdm_tr_tensor_type(t, PDM_I64, (const int64_t[]){-1}, 1)
+                                  : NULL};
+    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.unique", PDM_TR_OPS(x),
+                                      PDM_TR_ATTRS({"return_index", pdm_tr_a_bool(t, true), 0},
+                                                   {"return_inverse", pdm_tr_a_bool(t, true), 0},
+                                                   {"return_counts", pdm_tr_a_bool(t, count), 0},
+                                                   {"axis", pdm_tr_a_i32s(t, NULL, 0), 0},
+                                                   {"dtype", pdm_tr_a_dtype(t, PDM_I64), 0},
+                                                   {"is_sorted", pdm_tr_a_bool(t, true), 0}),
+                                      types, 4);
     pdm_ir_value *first = pdm_tr_result(op, 1);
     pdm_ir_value *order = argsort(t, first), *place = argsort(t, order);
     pdm_tr_out(t, "Out", pdm_tr_take(t, pdm_tr_result(op, 0), order));
@@ -598,12 +626,12 @@ void pdm_tr_h_lod_reset(pdm_tr_op *t)
     }
     if (!y) {
         pdm_ir_type type = pdm_tr_tensor_type(t, PDM_I32, dims, 1);
-        pdm_ir_op *op = pdm_tr_emit_typed(
-            t, "pd_op.assign_value", PDM_TR_NO_OPS,
-            PDM_TR_ATTRS({"shape", pdm_tr_a_i32s(t, dims, 1), 0},
-                         {"dtype", pdm_tr_a_dtype(t, PDM_I32), 0},
-                         {"values", pdm_tr_a_i32s(t, offsets, n), 0}, {"place", pdm_tr_a_place(t, 1), 0}),
-            &type, 1);
+        pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.assign_value", PDM_TR_NO_OPS,
+                                          PDM_TR_ATTRS({"shape", pdm_tr_a_i32s(t, dims, 1), 0},
+                                                       {"dtype", pdm_tr_a_dtype(t, PDM_I32), 0},
+                                                       {"values", pdm_tr_a_i32s(t, offsets, n), 0},
+                                                       {"place", pdm_tr_a_place(t, 1), 0}),
+                                          &type, 1);
         y = pdm_tr_result(op, 0);
     } else if (n == 0) {
         offsets = any;

@@ -191,7 +191,8 @@ static pdm_lg_program *read_program(const lgtr_case *c)
     free(text);
     pdm_lg_block *b = pdm_arena_calloc(&p->arena, 1, sizeof *b);
     ck_assert_ptr_nonnull(b);
-    *b = (pdm_lg_block){.parent = -1, .forward_idx = -1, .num_vars = r.num_vars, .num_ops = r.num_ops};
+    *b = (pdm_lg_block){
+        .parent = -1, .forward_idx = -1, .num_vars = r.num_vars, .num_ops = r.num_ops};
     b->vars = keep(&r, r.vars, r.num_vars * sizeof *r.vars);
     b->ops = keep(&r, r.ops, r.num_ops * sizeof *r.ops);
     for (size_t i = 0; i < b->num_vars; i++) {
@@ -251,7 +252,8 @@ void lgtr_run(const lgtr_case *c, lgtr_result *result)
     if (result->status == PDM_OK) {
         pdm_ir_print(module, &result->text);
         list_ops(module, &result->ops);
-        ck_assert_msg(pdm_ir_verify(module, &sink) == PDM_OK, "%s%s", result->log.data, result->text.data);
+        ck_assert_msg(pdm_ir_verify(module, &sink) == PDM_OK, "%s%s", result->log.data,
+                      result->text.data);
         pdm_ir_module_destroy(module);
     }
     pdm_lg_schemas_destroy(schemas);

@@ -1,12 +1,12 @@
 /*
- * For the tests of the translator: legacy programs from a few lines of text, translated and printed.
- * Failures of the helpers end the test.
+ * For the tests of the translator: legacy programs from a few lines of text, translated and
+ * printed. Failures of the helpers end the test.
  *
  * A line is a variable or an op:
  *     var NAME DTYPE [DIM...] [in|array|persist]
  *     op TYPE SLOT=ARG,ARG... > SLOT=ARG... | ATTR=VALUE ...
- * VALUE: 1 (INT), 1L (LONG), 1.5 (FLOAT), true (BOOLEAN), "x" (STRING), or a list [1,2] of one kind;
- * a list written with # in front holds scalars.
+ * VALUE: 1 (INT), 1L (LONG), 1.5 (FLOAT), true (BOOLEAN), "x" (STRING), or a list [1,2] of one
+ * kind; a list written with # in front holds scalars.
  */
 #ifndef PDM_TESTS_TR_SUPPORT_H
 #define PDM_TESTS_TR_SUPPORT_H
@@ -16,9 +16,9 @@
 
 typedef struct lgtr_case {
     const char *program;
-    const char *fetch;            /* one name; NULL: o */
-    int64_t version;              /* of the program; 0: none */
-    const char *versioned;        /* "TYPE" whose op version is op_version; NULL: none */
+    const char *fetch;     /* one name; NULL: o */
+    int64_t version;       /* of the program; 0: none */
+    const char *versioned; /* "TYPE" whose op version is op_version; NULL: none */
     int32_t op_version;
     bool keep_quant_ops;
 } lgtr_case;
