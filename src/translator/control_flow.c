@@ -4,7 +4,7 @@
 
 #include "translator/flow.h"
 
-/* Deeper nests of loops whose types grow are widened in place instead of translated again. */
+/* Each loop whose types grow is translated again, which doubles the work at each depth: from this one on, all dims are taken for unknown. */
 #define MAX_RETRY_DEPTH 3
 #define MAX_ATTEMPTS 3
 
@@ -68,8 +68,21 @@ static pdm_ir_value *stand_in(pdm_tr_op *t, pdm_ir_type type)
 /* dy2static fills names that a branch leaves undefined with a constant of a type of its own choice: a constant may take the other side's type. */
 static bool is_placeholder(const pdm_ir_value *value)
 {
-    const pdm_ir_op *op = pdm_ir_value_op(value);
+    const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
+    /* dy2static copies the constant to the name. */
+    while (op && pdm_ir_op_is(op, "pd_op.assign")) {
+        value = pdm_ir_op_operand_value(op, 0);
+        op = value ? pdm_ir_value_op(value) : NULL;
+    }
     return op && (pdm_ir_op_is(op, "pd_op.full") || pdm_ir_op_is(op, "pd_op.assign_value") || pdm_ir_op_is(op, "pd_op.assign_value_"));
+}
+
+/* A constant in place of one of another element type. */
+static pdm_ir_value *retyped_placeholder(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type)
+{
+    if (!pdm_ir_type_is_tensor(value->type) || !pdm_ir_type_is_tensor(type))
+        return stand_in(t, type);
+    return pdm_tr_cast(t, value, type->dtype);
 }
 
 /* ---- regions --------------------------------------------------------------------------------------------------- */
@@ -157,9 +170,9 @@ static bool settle_branches(pdm_tr_op *t, branch *on_true, branch *on_false, pdm
             return false;
         }
         pdm_tr_scope scope;
-        pdm_ir_value *other = sides[!replace]->values[i];
+        pdm_ir_value *other = sides[!replace]->values[i], *old = sides[replace]->values[i];
         pdm_tr_scope_push(t->tr, &scope, sides[replace]->region->first, t->tr->scope->lg_block, false);
-        sides[replace]->values[i] = stand_in(t, other->type);
+        sides[replace]->values[i] = old ? retyped_placeholder(t, old, other->type) : stand_in(t, other->type);
         pdm_tr_scope_pop(t->tr);
         if (!sides[replace]->values[i])
             return false;
@@ -396,9 +409,9 @@ void pdm_tr_h_select_input(pdm_tr_op *t)
     pdm_ir_type type = merge_types(t->tr, x0->type, x1->type);
     if (!type && t->tr->status == PDM_OK) {
         if (is_placeholder(x0))
-            x0 = stand_in(t, x1->type);
+            x0 = retyped_placeholder(t, x0, x1->type);
         else if (is_placeholder(x1))
-            x1 = stand_in(t, x0->type);
+            x1 = retyped_placeholder(t, x1, x0->type);
         type = x0 && x1 ? merge_types(t->tr, x0->type, x1->type) : NULL;
     }
     if (!type) {
@@ -488,18 +501,26 @@ static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *con
     return NULL;
 }
 
-/* Widen the argument types by what the body yields. *out_changed: some did change. false: a type does not fit (reported). */
-static bool widen(pdm_tr_op *t, const carried_list *list, pdm_ir_type *types, pdm_ir_value *const *yields, bool *out_changed)
+typedef enum change { SAME, WIDER, OTHER } change; /* of argument types; OTHER: another element type */
+
+/* Widen the argument types by what the body yields. false: a type does not fit (reported). */
+static bool widen(pdm_tr_op *t, carried_list *list, pdm_ir_type *types, pdm_ir_value *const *yields, change *out_change)
 {
-    *out_changed = false;
+    *out_change = SAME;
     for (size_t i = 0; i < list->n; i++) {
         pdm_ir_type merged = yields[1 + i] ? merge_types(t->tr, types[i], yields[1 + i]->type) : NULL;
+        if (!merged && t->tr->status == PDM_OK && yields[1 + i] && is_placeholder(list->v[i].value)) {
+            list->v[i].value = retyped_placeholder(t, list->v[i].value, yields[1 + i]->type);
+            merged = list->v[i].value ? merge_types(t->tr, list->v[i].value->type, yields[1 + i]->type) : NULL;
+            *out_change = OTHER;
+        }
         if (!merged) {
             if (t->tr->status == PDM_OK)
                 pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, list->v[i].var->name, NULL, "the loop changes the type of '%s'", list->v[i].var->name);
             return false;
         }
-        *out_changed |= merged != types[i];
+        if (merged != types[i] && *out_change == SAME)
+            *out_change = WIDER;
         types[i] = merged;
     }
     return true;
@@ -510,7 +531,7 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
     pdm_tr *tr = t->tr;
     for (int attempt = 1;; attempt++) {
         size_t errors = tr->sink->num_errors;
-        bool changed;
+        change changed;
         pdm_ir_region *region = loop_body(t, sub, cond, list, types, yields);
         if (!region)
             return NULL;
@@ -518,9 +539,11 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
             pdm_ir_region_destroy(region);
             return NULL;
         }
-        if (!changed)
+        if (changed == SAME)
             return region;
-        if (attempt == MAX_ATTEMPTS || tr->loop_depth >= MAX_RETRY_DEPTH || tr->sink->num_errors != errors) {
+        if (changed == OTHER)
+            attempt--; /* happens once a variable */
+        else if (attempt == MAX_ATTEMPTS || tr->sink->num_errors != errors) {
             for (size_t i = 0; i < list->n; i++)
                 pdm_ir_block_arg(region->first, i)->type = types[i];
             return region;
@@ -540,6 +563,19 @@ static pdm_ir_value *of_rank(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type
     return copy;
 }
 
+static pdm_ir_type of_unknown_dims(pdm_tr *tr, pdm_ir_type type)
+{
+    int64_t dims[PDM_MAX_RANK];
+    if (type->kind != PDM_IR_DENSE_TENSOR || type->rank > PDM_MAX_RANK)
+        return type;
+    for (uint32_t i = 0; i < type->rank; i++)
+        dims[i] = -1;
+    pdm_ir_type open = pdm_ir_type_tensor(tr->context, type->dtype, dims, type->rank);
+    if (!open)
+        pdm_tr_nomem(tr);
+    return open ? open : type;
+}
+
 static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir_value *cond_value, carried_list *list)
 {
     pdm_tr *tr = t->tr;
@@ -551,10 +587,8 @@ static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir
         return;
     }
     operands[0] = cond_value;
-    for (size_t i = 0; i < n; i++) {
-        operands[1 + i] = list->v[i].value;
-        types[i] = list->v[i].value->type;
-    }
+    for (size_t i = 0; i < n; i++)
+        types[i] = tr->loop_depth < MAX_RETRY_DEPTH ? list->v[i].value->type : of_unknown_dims(tr, list->v[i].value->type);
     pdm_ir_region *region = settle_loop(t, sub, cond, list, types, yields);
     if (!region)
         return;
@@ -564,7 +598,7 @@ static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir
         emit_yield(t, yields, n + 1);
     pdm_tr_scope_pop(tr);
     for (size_t i = 0; i < n; i++)
-        operands[1 + i] = of_rank(t, operands[1 + i], types[i]);
+        operands[1 + i] = of_rank(t, list->v[i].value, types[i]);
     pdm_ir_op *op = tr->status == PDM_OK && !t->failed ? create_region_op(t, "pd_op.while", operands, n + 1, types, n, &region, 1) : NULL;
     if (!op) {
         pdm_ir_region_destroy(region);
