@@ -168,22 +168,34 @@ void pdm_tr_h_fill_constant(pdm_tr_op *t)
 
 /* ---- assignment ------------------------------------------------------------------------------ */
 
+/* The only number of a list of real numbers; 0 for other lists. */
+static double single_real(const pdm_lg_attr *list)
+{
+    if (!list || list->count != 1)
+        return 0;
+    switch (list->type) {
+    case PDM_LG_FLOATS:
+        return (double)list->u.floats[0];
+    case PDM_LG_FLOAT64S:
+        return list->u.doubles[0];
+    case PDM_LG_SCALARS:
+        return list->u.scalars[0].type == PDM_LG_SCALAR_F64 ? list->u.scalars[0].r : 0;
+    default:
+        return 0;
+    }
+}
+
 /*
  * dynamic-to-static gives a name that has no value yet a float constant of this value, and the
  * declaration the type that the name gets later: the declaration is right.
  */
-static const pdm_lg_var *undefined_marker(pdm_tr_op *t, const pdm_lg_attr *list)
+static const pdm_lg_var *undefined_marker(const pdm_tr_op *t, const pdm_lg_attr *list)
 {
-    const pdm_lg_var *var =
-        pdm_tr_has_out(t, "Out") ? pdm_tr_var(t->tr, pdm_tr_out_name(t, "Out")) : NULL;
-    size_t n = 0;
-    if (!t->tr->has_sub_blocks || !list || list->count != 1 || !var || !var->has_tensor ||
-        var->dtype == PDM_UNDEFINED ||
-        (list->type != PDM_LG_FLOATS && list->type != PDM_LG_FLOAT64S &&
-         list->type != PDM_LG_SCALARS))
+    const pdm_lg_var *var = pdm_tr_out_var(t, "Out", 0);
+    const double value = single_real(list);
+    if (!t->tr->has_sub_blocks || !var || !var->has_tensor || var->dtype == PDM_UNDEFINED)
         return NULL;
-    const double *values = pdm_tr_floats(t, list->name, &n);
-    return values && n == 1 && values[0] > 1.7711e27 && values[0] < 1.7712e27 ? var : NULL;
+    return value > 1.7711e27 && value < 1.7712e27 ? var : NULL;
 }
 
 void pdm_tr_h_assign_value(pdm_tr_op *t)
