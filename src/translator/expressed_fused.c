@@ -296,11 +296,15 @@ void pdm_tr_h_fused_softplus(pdm_tr_op *t)
 
 /* ---- 8-bit integers -------------------------------------------------------------------------- */
 
-/* Rounded to even and kept in range. */
+/*
+ * Kept in range and rounded to even. pd_op.round rounds halves by its version; float32 has no
+ * fractions from 2^23 on, and so rounds them away to even.
+ */
 static pdm_ir_value *to_bytes(pdm_tr_op *t, pdm_ir_value *x, pdm_dtype dtype)
 {
-    x = pdm_tr_emit1(t, "pd_op.round", PDM_TR_OPS(x), PDM_TR_ATTRS({"decimals", pdm_tr_a_i32(t, 0), 0}));
+    const double whole = 12582912; /* 1.5 * 2^23: below it, too, for negative numbers */
     x = dtype == PDM_I8 ? pdm_tr_clip(t, x, -128, 127) : pdm_tr_clip(t, x, 0, 255);
+    x = pdm_tr_scale(t, pdm_tr_scale(t, x, 1, whole), 1, -whole);
     return pdm_tr_cast(t, x, dtype);
 }
 
