@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	tests/oracle/models.py \
 	tests/oracle/ops.py \
 	tests/oracle/oracle.py \
+	tests/oracle/own.py \
 	tests/oracle/ref_331 \
 	tests/oracle/run \
 	tests/oracle/setup \
