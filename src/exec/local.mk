@@ -24,3 +24,18 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/control.def \
 	src/exec/kernels/dispatch.h \
 	src/exec/kernels/kernels.def
+
+# elementwise functions and reductions
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/math.def \
+	src/exec/kernels/math_activation.c \
+	src/exec/kernels/math_binary.c \
+	src/exec/kernels/math_cast.c \
+	src/exec/kernels/math_compare.c \
+	src/exec/kernels/math_complex.c \
+	src/exec/kernels/math_elementary.c \
+	src/exec/kernels/math_engine.c \
+	src/exec/kernels/math_impl.h \
+	src/exec/kernels/math_misc.c \
+	src/exec/kernels/math_scale.c \
+	src/exec/kernels/math_special.c
