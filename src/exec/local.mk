@@ -39,3 +39,13 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/math_misc.c \
 	src/exec/kernels/math_scale.c \
 	src/exec/kernels/math_special.c
+
+# layers of networks
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/nn.def \
+	src/exec/kernels/nn_conv.c \
+	src/exec/kernels/nn_core.c \
+	src/exec/kernels/nn_gemm.c \
+	src/exec/kernels/nn_impl.h \
+	src/exec/kernels/nn_matmul.c \
+	src/exec/kernels/nn_window.c
