@@ -11,7 +11,8 @@ int64_t pdm_tr_known_dim(const pdm_ir_value *value, int axis)
     pdm_tr_meta(value, &meta);
     if (axis < 0)
         axis += meta.rank;
-    return axis >= 0 && axis < meta.rank ? meta.dims[axis] : -1;
+    bool known = axis >= 0 && axis < meta.rank && meta.dims[axis] <= PDM_TR_MAX_DIM;
+    return known ? meta.dims[axis] : -1;
 }
 
 int64_t pdm_tr_known_product(const pdm_ir_value *value, int from, int to)

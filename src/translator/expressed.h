@@ -14,7 +14,10 @@ typedef struct pdm_tr_dim {
 #define PDM_TR_DIM(n) ((pdm_tr_dim){(n), NULL, 0})
 #define PDM_TR_DIM_OF(v, a) ((pdm_tr_dim){-1, (v), (a)})
 
-/* Dim of a value when it is known (negative axes count from the end), else -1. */
+/* Larger sizes than this are refused where a handler computes with them. */
+#define PDM_TR_MAX_DIM 0x7fffffff
+
+/* Dim of a value when it is known (negative axes count from the end), and not above PDM_TR_MAX_DIM, else -1. */
 int64_t pdm_tr_known_dim(const pdm_ir_value *value, int axis);
 /* The product of dims [from, to) when all are known, else -1. */
 int64_t pdm_tr_known_product(const pdm_ir_value *value, int from, int to);

@@ -126,7 +126,7 @@ void pdm_tr_h_polygon_box_transform(pdm_tr_op *t)
     pdm_ir_value *x = pdm_tr_in(t, "Input");
     int64_t channels = pdm_tr_known_dim(x, 1);
     pdm_dtype dtype = pdm_tr_dtype_of(x);
-    if (pdm_tr_need_rank(t, x) != 4 || channels < 2 || channels % 2) {
+    if (pdm_tr_need_rank(t, x) != 4 || channels < 2 || channels % 2 || channels > 65536) {
         pdm_tr_unsupported(t, NULL, "'polygon_box_transform' with an odd or unknown number of channels");
         return;
     }

@@ -21,7 +21,7 @@ void pdm_tr_h_fused_embedding_seq_pool(pdm_tr_op *t)
     pdm_ir_value *rows = pdm_tr_emit1(t, "pd_op.embedding", PDM_TR_OPS(ids, w),
                                       PDM_TR_ATTRS({"padding_idx", pdm_tr_a_i64(t, padding), 0},
                                                    {"sparse", pdm_tr_a_bool(t, false), 0}));
-    if (columns < 0 || width < 0) {
+    if (columns < 0 || width < 0 || columns > PDM_TR_MAX_DIM || columns * width > PDM_TR_MAX_DIM) {
         pdm_tr_unsupported(t, NULL, "'fused_embedding_seq_pool' with unknown dims");
         return;
     }
@@ -337,7 +337,7 @@ void pdm_tr_h_requantize(pdm_tr_op *t)
     pdm_dtype dtype = pdm_tr_dtype_of(x);
     double ratio = to / from, shift = shift_out - ratio * shift_in;
     /* The shift is a whole number in the range of the bytes. */
-    shift = shift < 0 ? 0 : shift > 255 ? 255 : (double)(int)(shift + 0.5);
+    shift = shift >= 255 ? 255 : shift > 0 ? (double)(int)(shift + 0.5) : 0;
     x = pdm_tr_scale(t, pdm_tr_cast(t, x, PDM_F32), ratio, shift);
     pdm_tr_out(t, "Output", to_bytes(t, x, dtype == PDM_I8 ? PDM_I8 : PDM_U8));
 }

@@ -39,7 +39,7 @@ static bool constant_size(pdm_tr_op *t, const interp *in, int64_t *out)
         int64_t dim = pdm_tr_known_dim(in->x, in->first + i);
         if (!(in->scale > 0))
             out[i] = pdm_tr_int(t, names[MAX_SPATIAL - in->spatial + i]);
-        else if (dim >= 0)
+        else if (dim >= 0 && (double)dim * in->scale < PDM_TR_MAX_DIM)
             out[i] = (int64_t)((float)dim * (float)in->scale);
         else
             return false;

@@ -203,8 +203,8 @@ void pdm_tr_h_similarity_focus(pdm_tr_op *t)
     for (int i = 1; i < 4; i++)
         if (i != axis)
             dims[k++] = pdm_tr_known_dim(x, i);
-    if (dims[0] < 1 || dims[1] < 1) {
-        pdm_tr_unsupported(t, NULL, "'similarity_focus' of an input with unknown dims");
+    if (dims[0] < 1 || dims[1] < 1 || dims[0] * dims[1] > PDM_TR_MAX_DIM) {
+        pdm_tr_unsupported(t, NULL, "'similarity_focus' of an input with unknown or huge dims");
         return;
     }
     focus f = {dims[0], dims[1], pdm_tr_dtype_of(x)};

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Numbers in a table that is made here. */
+#define MAX_TABLE (1 << 20)
+
 /* ---- constants ------------------------------------------------------------------------------- */
 
 /* The numbers are floats in the model, whatever the element type. */
@@ -24,8 +27,12 @@ void pdm_tr_h_fill(pdm_tr_op *t)
         pdm_tr_nomem(t->tr);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        whole[i] = dtype == PDM_BOOL ? values[i] < 0 || values[i] > 0 : (int64_t)values[i];
+    for (size_t i = 0; i < n; i++) {
+        bool fits = values[i] > -9e18 && values[i] < 9e18;
+        whole[i] = dtype == PDM_BOOL ? values[i] < 0 || values[i] > 0
+                   : fits            ? (int64_t)values[i]
+                                     : INT64_MIN;
+    }
     pdm_dtype wide = dtype == PDM_I64 ? PDM_I64 : PDM_I32;
     pdm_tr_out(t, "Out", pdm_tr_cast(t, pdm_tr_table_i(t, dims, rank, wide, whole, n), dtype));
 }
@@ -86,6 +93,10 @@ void pdm_tr_h_tensor_unfold(pdm_tr_op *t)
         return;
     }
     int64_t n = (dim - size) / step + 1, perm[PDM_MAX_RANK];
+    if (n * size > MAX_TABLE) {
+        pdm_tr_unsupported(t, NULL, "'tensor_unfold' with more than %d places", MAX_TABLE);
+        return;
+    }
     int64_t *rows = pdm_arena_calloc(&t->tr->scratch, (size_t)(n * size), sizeof *rows);
     if (!rows) {
         pdm_tr_nomem(t->tr);
@@ -144,8 +155,12 @@ static bool place_priors(pdm_tr_op *t, priors *p)
     if (t->failed || !size || !ratio || !densities || !prior_steps(t, p))
         return false;
     size_t room = 0;
-    for (size_t s = 0; s < sizes && s < num_densities; s++)
+    for (size_t s = 0; s < sizes && s < num_densities && room <= MAX_TABLE && ratios <= MAX_TABLE; s++)
         room += densities[s] > 0 && densities[s] < 256 ? (size_t)(densities[s] * densities[s]) * ratios : 0;
+    if (room > MAX_TABLE || ratios > MAX_TABLE || p->step[0] + p->step[1] > PDM_TR_MAX_DIM) {
+        pdm_tr_unsupported(t, NULL, "'density_prior_box' with more than %d boxes a place", MAX_TABLE);
+        return false;
+    }
     double *all = pdm_arena_calloc(&t->tr->scratch, 4 * room + 4, sizeof *all);
     if (!all) {
         pdm_tr_nomem(t->tr);
