@@ -7,6 +7,7 @@ libpdm_base_la_SOURCES = \
 	src/base/arena.h \
 	src/base/buf.c \
 	src/base/buf.h \
+	src/base/buffer.h \
 	src/base/checked.c \
 	src/base/checked.h \
 	src/base/decimal.c \

@@ -1,18 +1,13 @@
 #include "base/tensor.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/checked.h"
 
-enum { ALIGNMENT = 64 };
-
-/* Stands at the start of its block; the data begin at the next aligned place. */
-struct pdm_buffer {
-    atomic_size_t refs;
-};
+enum { ALIGNMENT = PDM_TENSOR_ALIGNMENT };
 
 struct pdm_lod {
     atomic_size_t refs;
@@ -23,9 +18,19 @@ struct pdm_lod {
 
 /* ---- references --------------------------------------------------------------------------------- */
 
-static void buffer_release(pdm_buffer *buffer)
+void pdm_buffer_retain(pdm_buffer *buffer)
 {
-    if (buffer && atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1)
+    if (buffer)
+        atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
+}
+
+void pdm_buffer_release(pdm_buffer *buffer)
+{
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (buffer->release)
+        buffer->release(buffer);
+    else
         free(buffer);
 }
 
@@ -49,11 +54,12 @@ void pdm_tensor_init(pdm_tensor *tensor)
 
 void pdm_tensor_deinit(pdm_tensor *tensor)
 {
-    buffer_release(tensor->buffer);
+    pdm_buffer_release(tensor->buffer);
     lod_release(tensor->lod);
     *tensor = (pdm_tensor){0};
 }
 
+/* The struct stands at the start of its block; the data begin at the next aligned place. */
 static pdm_status new_buffer(size_t bytes, pdm_buffer **out_buffer, void **out_data)
 {
     const size_t extra = sizeof(pdm_buffer) + ALIGNMENT;
@@ -64,6 +70,7 @@ static pdm_status new_buffer(size_t bytes, pdm_buffer **out_buffer, void **out_d
     if (!buffer)
         return PDM_NOMEM;
     atomic_init(&buffer->refs, 1);
+    buffer->release = NULL;
     const uintptr_t first = (uintptr_t)(buffer + 1);
     *out_data = (char *)(buffer + 1) + (ALIGNMENT - first % ALIGNMENT) % ALIGNMENT;
     *out_buffer = buffer;
@@ -97,10 +104,9 @@ void pdm_tensor_ref(pdm_tensor *dst, const pdm_tensor *src)
         return;
     const pdm_tensor old = *dst;
     *dst = *src;
-    if (dst->buffer)
-        atomic_fetch_add_explicit(&dst->buffer->refs, 1, memory_order_relaxed);
+    pdm_buffer_retain(dst->buffer);
     lod_retain(dst->lod);
-    buffer_release(old.buffer);
+    pdm_buffer_release(old.buffer);
     lod_release(old.lod);
 }
 

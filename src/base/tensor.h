@@ -13,6 +13,8 @@
 
 typedef struct pdm_buffer pdm_buffer;
 
+#define PDM_TENSOR_ALIGNMENT 64 /* of data that pdm_tensor_alloc gives, in bytes */
+
 /* LoD: for each level the offsets of the sequences (first 0, ascending); a refcounted, immutable whole. */
 typedef struct pdm_lod pdm_lod;
 

@@ -1,9 +1,12 @@
-/* Running a plan, instruction by instruction. */
+/* Running a plan. */
 #include "exec/executor.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "exec/plan.h"
 
 typedef struct tuple {
@@ -19,15 +22,23 @@ typedef struct stack {
 struct pdm_exec_session {
     const pdm_exec_plan *plan;
     pdm_exec_options options;
-    pdm_value *values; /* by slot */
+    pdm_exec_memory *memory;
+    pdm_value *values;  /* by slot */
+    atomic_uint *users; /* by slot: who will still touch it in this turn of its block */
+    pdm_value **in, **out; /* what instructions see, see first_in and first_out */
+    pdm_value *scratch;    /* new values of results in place */
     pdm_tensor *inputs;
     stack *stacks;
-    pdm_rng rng;
-    pdm_diag_sink *sink; /* of the run at hand */
-    /* For the call at hand. */
-    pdm_value **in, **out;
-    pdm_value *scratch; /* results of in-place ops before they replace their operand */
+    uint32_t *pending, *ready; /* of the top block's graph */
+    uint64_t num_random;       /* executions of random ops in this run */
+    pthread_mutex_t lock;      /* around the sink */
+    pdm_diag_sink *sink;       /* of the run at hand */
 };
+
+static pdm_value *at(pdm_exec_session *s, uint32_t slot)
+{
+    return slot == PDM_EXEC_NONE ? NULL : &s->values[slot];
+}
 
 /* ---- sessions ----------------------------------------------------------------------------------- */
 
@@ -37,15 +48,28 @@ static pdm_status make_lists(pdm_exec_session *s)
         const pdm_exec_list *list = &s->plan->lists[i];
         pdm_value *value = &s->values[list->slot];
         value->kind = PDM_VALUE_LIST;
-        value->list.items = calloc(list->count + 1, sizeof *value->list.items);
+        value->list.items = calloc((size_t)list->count + 1, sizeof *value->list.items);
         if (!value->list.items)
             return PDM_NOMEM;
         value->list.count = list->count;
         for (uint32_t k = 0; k < list->count; k++)
-            value->list.items[k] =
-                list->elements[k] == PDM_EXEC_NONE ? NULL : &s->values[list->elements[k]];
+            value->list.items[k] = at(s, list->elements[k]);
     }
     return PDM_OK;
+}
+
+/* Slots do not move, so what an instruction sees can be looked up once. */
+static void point(pdm_exec_session *s, const pdm_exec_block *block)
+{
+    for (size_t i = 0; i < block->num_instrs; i++) {
+        const pdm_exec_instr *instr = &block->instrs[i];
+        for (uint32_t k = 0; k < instr->num_in; k++)
+            s->in[instr->first_in + k] = at(s, instr->in[k]);
+        for (uint32_t k = 0; k < instr->num_out; k++)
+            s->out[instr->first_out + k] = at(s, instr->out[k]);
+        for (int b = 0; b < 2 && instr->blocks[b]; b++)
+            point(s, instr->blocks[b]);
+    }
 }
 
 void pdm_exec_session_reset(pdm_exec_session *s)
@@ -56,30 +80,44 @@ void pdm_exec_session_reset(pdm_exec_session *s)
         value->kind = PDM_VALUE_TENSOR;
         pdm_tensor_ref(&value->tensor, &s->plan->params[i].tensor);
     }
-    pdm_rng_seed(&s->rng, s->options.seed);
+}
+
+static void *room_for(size_t count, size_t size)
+{
+    return calloc(count + 1, size);
 }
 
 pdm_status pdm_exec_session_create(const pdm_exec_plan *plan, const pdm_exec_options *options,
                                    pdm_exec_session **out_session)
 {
     pdm_exec_session *s = calloc(1, sizeof *s);
+    pdm_status status = PDM_NOMEM;
 
     if (!s)
         return PDM_NOMEM;
+    pthread_mutex_init(&s->lock, NULL);
     s->plan = plan;
     if (options)
         s->options = *options;
-    s->values = calloc(plan->num_slots + 1, sizeof *s->values);
-    s->inputs = calloc(plan->num_inputs + 1, sizeof *s->inputs);
-    s->stacks = calloc(plan->num_stacks + 1, sizeof *s->stacks);
-    s->in = calloc(plan->max_operands + 1, sizeof *s->in);
-    s->out = calloc(plan->max_results + 1, sizeof *s->out);
-    s->scratch = calloc(plan->max_results + 1, sizeof *s->scratch);
-    if (!s->values || !s->inputs || !s->stacks || !s->in || !s->out || !s->scratch ||
-        make_lists(s) != PDM_OK) {
+    s->values = room_for(plan->num_slots, sizeof *s->values);
+    s->users = room_for(plan->num_slots, sizeof *s->users);
+    s->in = room_for(plan->total_in, sizeof *s->in);
+    s->out = room_for(plan->total_out, sizeof *s->out);
+    s->scratch = room_for(plan->total_scratch, sizeof *s->scratch);
+    s->inputs = room_for(plan->num_inputs, sizeof *s->inputs);
+    s->stacks = room_for(plan->num_stacks, sizeof *s->stacks);
+    s->pending = room_for(plan->top->num_instrs, sizeof *s->pending);
+    s->ready = room_for(plan->top->num_instrs, sizeof *s->ready);
+    if (s->values && s->users && s->in && s->out && s->scratch && s->inputs && s->stacks &&
+        s->pending && s->ready)
+        status = make_lists(s);
+    if (status == PDM_OK)
+        status = pdm_exec_memory_create(plan->num_results, &s->memory);
+    if (status != PDM_OK) {
         pdm_exec_session_destroy(s);
-        return PDM_NOMEM;
+        return status;
     }
+    point(s, plan->top);
     pdm_exec_session_reset(s);
     *out_session = s;
     return PDM_OK;
@@ -94,7 +132,7 @@ static void drop_tuple(tuple *t)
 
 static void clear_stacks(pdm_exec_session *s)
 {
-    for (uint32_t i = 0; i < s->plan->num_stacks; i++) {
+    for (uint32_t i = 0; s->stacks && i < s->plan->num_stacks; i++) {
         for (size_t k = 0; k < s->stacks[i].count; k++)
             drop_tuple(&s->stacks[i].tuples[k]);
         free(s->stacks[i].tuples);
@@ -106,18 +144,22 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
 {
     if (!s)
         return;
-    if (s->stacks)
-        clear_stacks(s);
+    clear_stacks(s);
     for (size_t i = 0; s->values && i < s->plan->num_slots; i++)
         pdm_value_deinit(&s->values[i]);
     for (size_t i = 0; s->inputs && i < s->plan->num_inputs; i++)
         pdm_tensor_deinit(&s->inputs[i]);
     free(s->values);
-    free(s->inputs);
-    free(s->stacks);
+    free(s->users);
     free(s->in);
     free(s->out);
     free(s->scratch);
+    free(s->inputs);
+    free(s->stacks);
+    free(s->pending);
+    free(s->ready);
+    pdm_exec_memory_destroy(s->memory);
+    pthread_mutex_destroy(&s->lock);
     free(s);
 }
 
@@ -133,12 +175,12 @@ const pdm_value *pdm_exec_output(const pdm_exec_session *s, size_t index)
     return value->kind == PDM_VALUE_NONE ? NULL : value;
 }
 
-/* ---- moving values ------------------------------------------------------------------------------ */
-
-static pdm_value *at(pdm_exec_session *s, uint32_t slot)
+pdm_exec_memory_stats pdm_exec_get_memory(const pdm_exec_session *s)
 {
-    return slot == PDM_EXEC_NONE ? NULL : &s->values[slot];
+    return pdm_exec_memory_get_stats(s->memory);
 }
+
+/* ---- moving values ------------------------------------------------------------------------------ */
 
 /* dst becomes src; with move, src is left empty. Lists stay in place: their elements are assigned. */
 static pdm_status assign(pdm_value *dst, pdm_value *src, bool move)
@@ -163,7 +205,7 @@ static pdm_status assign(pdm_value *dst, pdm_value *src, bool move)
     return PDM_OK;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------------------------------ */
 
 static pdm_status failed(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_status status,
                          const char *message)
@@ -175,7 +217,9 @@ static pdm_status failed(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_s
     loc.op_type = pdm_ir_op_name(instr->op);
     loc.block = instr->op->lg_block;
     loc.op_index = instr->op->lg_op;
+    pthread_mutex_lock(&s->lock);
     pdm_diag(s->sink, PDM_D_EXEC_OP, &loc, NULL, "'%s' failed: %s", loc.op_type, message);
+    pthread_mutex_unlock(&s->lock);
     return PDM_INVALID_MODEL;
 }
 
@@ -184,52 +228,117 @@ static pdm_ir_attr op_attr(void *self, const char *name)
     return pdm_ir_op_attr(self, name);
 }
 
+typedef struct call {
+    pdm_exec_session *session;
+    const pdm_exec_instr *instr;
+} call;
+
+static pdm_status alloc_result(void *self, size_t index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
+                               const int64_t *dims)
+{
+    const call *c = self;
+
+    return pdm_exec_memory_alloc(c->session->memory, c->instr->first_result + (uint32_t)index, tensor,
+                                 dtype, rank, dims);
+}
+
+/* See pdm_exec_run. */
+static void seed_op(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_rng *rng)
+{
+    pdm_ir_attr attr = pdm_ir_op_attr(instr->op, "seed");
+    const uint64_t number = s->num_random++;
+
+    if (attr && (attr->kind == PDM_IR_ATTR_I32 || attr->kind == PDM_IR_ATTR_I64) && attr->u.i != 0)
+        pdm_rng_seed(rng, (uint64_t)attr->u.i);
+    else
+        pdm_rng_seed(rng, pdm_hash_bytes(&number, sizeof number, s->options.seed));
+}
+
+/* Arrays are changed where they are; a tensor's new value is made beside the old one. */
+static void redirect_in_place(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_value **out)
+{
+    for (uint32_t i = 0; i < instr->num_out; i++) {
+        pdm_value *value = at(s, instr->out[i]);
+        if (instr->in_place[i] && value && value->kind == PDM_VALUE_TENSOR)
+            out[i] = &s->scratch[instr->first_scratch + i];
+    }
+}
+
+static pdm_status finish_in_place(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_value **out,
+                                  pdm_status status)
+{
+    for (uint32_t i = 0; i < instr->num_out; i++) {
+        pdm_value *value = at(s, instr->out[i]), *made = out[i];
+        if (made == value)
+            continue;
+        out[i] = value;
+        if (status == PDM_OK)
+            status = assign(value, made, true);
+        pdm_value_deinit(made);
+    }
+    return status;
+}
+
 static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
 {
+    call c = {s, instr};
+    pdm_rng rng;
+    pdm_value **out = s->out + instr->first_out;
     pdm_k k = {
         .op = pdm_ir_op_name(instr->op),
         .desc = instr->op->info->desc,
-        .in = s->in,
+        .in = s->in + instr->first_in,
         .num_in = instr->num_in,
-        .out = s->out,
+        .out = out,
         .num_out = instr->num_out,
         .attrs = {op_attr, (void *)(uintptr_t)instr->op},
         .in_slots = instr->in_slots,
         .out_slots = instr->out_slots,
-        .rng = &s->rng,
+        .rng = &rng,
         .pool = s->options.pool,
+        .alloc = alloc_result,
+        .alloc_self = &c,
+        .print = s->options.print,
+        .print_self = s->options.user,
     };
 
-    for (uint32_t i = 0; i < instr->num_in; i++)
-        s->in[i] = at(s, instr->in[i]);
-    for (uint32_t i = 0; i < instr->num_out; i++) {
-        s->out[i] = at(s, instr->out[i]);
-        /* Arrays are changed where they are; a tensor's new value is made beside the old one. */
-        if (instr->in_place && instr->in_place[i] && s->out[i]->kind != PDM_VALUE_ARRAY &&
-            s->out[i]->kind != PDM_VALUE_NONE)
-            s->out[i] = &s->scratch[i];
-    }
+    if (instr->random)
+        seed_op(s, instr, &rng);
+    else
+        rng = (pdm_rng){{0}};
+    if (instr->in_place)
+        redirect_in_place(s, instr, out);
     pdm_status status = instr->fn(&k);
     if (status == PDM_OK)
         status = k.status;
-    for (uint32_t i = 0; i < instr->num_out; i++) {
-        if (s->out[i] != &s->scratch[i])
-            continue;
-        if (status == PDM_OK)
-            status = assign(at(s, instr->out[i]), &s->scratch[i], true);
-        pdm_value_deinit(&s->scratch[i]);
-    }
-    if (status == PDM_OK)
-        return PDM_OK;
-    return failed(s, instr, status, k.message[0] ? k.message : pdm_status_text(status));
+    pdm_k_end(&k);
+    if (instr->in_place)
+        status = finish_in_place(s, instr, out, status);
+    if (status != PDM_OK)
+        return failed(s, instr, status, k.message[0] ? k.message : pdm_status_text(status));
+    if (s->options.observe)
+        s->options.observe(s->options.user, instr->op, (const pdm_value *const *)k.in,
+                           (const pdm_value *const *)k.out);
+    return PDM_OK;
 }
 
-static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block);
+/* ---- regions ------------------------------------------------------------------------------------ */
+
+static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block, unsigned depth);
 
 static pdm_status condition(pdm_exec_session *s, const pdm_exec_instr *instr, bool *out)
 {
     const pdm_value *value = at(s, instr->in[0]);
 
+    if (value && value->kind == PDM_VALUE_LIST) { /* no element is empty */
+        *out = true;
+        for (size_t i = 0; i < value->list.count; i++) {
+            const pdm_value *item = value->list.items[i];
+            if (!item || item->kind != PDM_VALUE_TENSOR || pdm_tensor_count(&item->tensor) == 0)
+                *out = false;
+        }
+        return PDM_OK;
+    }
     if (!value || value->kind != PDM_VALUE_TENSOR || value->tensor.dtype != PDM_BOOL ||
         pdm_tensor_count(&value->tensor) < 1)
         return failed(s, instr, PDM_INVALID_MODEL, "the condition is no bool with one element");
@@ -237,15 +346,25 @@ static pdm_status condition(pdm_exec_session *s, const pdm_exec_instr *instr, bo
     return PDM_OK;
 }
 
-static pdm_status run_if(pdm_exec_session *s, const pdm_exec_instr *instr)
+/* What a turn of a block leaves: its yields were handed on, arguments may never have been read. */
+static void end_turn(pdm_exec_session *s, const pdm_exec_block *block)
+{
+    for (uint32_t i = 0; i < block->num_own; i++) {
+        if (s->plan->users[block->own[i]] == 0)
+            pdm_value_deinit(at(s, block->own[i]));
+    }
+}
+
+static pdm_status run_if(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     bool cond;
 
     PDM_TRY(condition(s, instr, &cond));
     const pdm_exec_block *block = instr->blocks[cond ? 0 : 1];
-    PDM_TRY(run_block(s, block));
+    PDM_TRY(run_block(s, block, depth + 1));
     for (uint32_t i = 0; i < instr->num_out && i < block->num_yields; i++)
         PDM_TRY(assign(at(s, instr->out[i]), at(s, block->yields[i]), block->may_move[i]));
+    end_turn(s, block);
     return PDM_OK;
 }
 
@@ -254,30 +373,40 @@ static pdm_status check_cancel(pdm_exec_session *s)
     return s->options.cancelled && s->options.cancelled(s->options.user) ? PDM_CANCELLED : PDM_OK;
 }
 
-static pdm_status run_while(pdm_exec_session *s, const pdm_exec_instr *instr)
+static pdm_status run_turn(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     const pdm_exec_block *body = instr->blocks[0];
+
+    PDM_TRY(check_cancel(s));
+    for (uint32_t i = 0; i < instr->num_out; i++)
+        PDM_TRY(assign(at(s, body->args[i]), at(s, instr->out[i]), true));
+    PDM_TRY(run_block(s, body, depth + 1));
+    for (uint32_t i = 0; i < instr->num_out; i++)
+        PDM_TRY(assign(at(s, instr->out[i]), at(s, body->yields[i + 1]), body->may_move[i + 1]));
+    PDM_TRY(assign(at(s, instr->in[0]), at(s, body->yields[0]), body->may_move[0]));
+    end_turn(s, body);
+    return PDM_OK;
+}
+
+static pdm_status run_while(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+{
     uint64_t turns = 0;
     bool cond;
 
     for (uint32_t i = 0; i < instr->num_out; i++)
-        PDM_TRY(assign(at(s, instr->out[i]), at(s, instr->in[i + 1]), false));
+        PDM_TRY(assign(at(s, instr->out[i]), at(s, instr->in[i + 1]), instr->may_move[i + 1]));
     for (;;) {
         PDM_TRY(condition(s, instr, &cond));
         if (!cond)
             return PDM_OK;
         if (s->options.max_iterations && turns++ == s->options.max_iterations)
             return failed(s, instr, PDM_INVALID_MODEL,
-                          "the loop was stopped: it reached the limit of turns");
-        PDM_TRY(check_cancel(s));
-        for (uint32_t i = 0; i < instr->num_out; i++)
-            PDM_TRY(assign(at(s, body->args[i]), at(s, instr->out[i]), true));
-        PDM_TRY(run_block(s, body));
-        for (uint32_t i = 0; i < instr->num_out; i++)
-            PDM_TRY(assign(at(s, instr->out[i]), at(s, body->yields[i + 1]), body->may_move[i + 1]));
-        PDM_TRY(assign(at(s, instr->in[0]), at(s, body->yields[0]), body->may_move[0]));
+                          "the loop was stopped at the limit of its turns (--max-iterations)");
+        PDM_TRY(run_turn(s, instr, depth));
     }
 }
+
+/* ---- stacks ------------------------------------------------------------------------------------- */
 
 static pdm_status push(pdm_exec_session *s, const pdm_exec_instr *instr)
 {
@@ -336,15 +465,17 @@ static pdm_status has_elements(pdm_exec_session *s, const pdm_exec_instr *instr)
     return PDM_OK;
 }
 
-static pdm_status run_instr(pdm_exec_session *s, const pdm_exec_instr *instr)
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     switch (instr->kind) {
     case PDM_EXEC_KERNEL:
         return run_kernel(s, instr);
     case PDM_EXEC_IF:
-        return run_if(s, instr);
+        return run_if(s, instr, depth);
     case PDM_EXEC_WHILE:
-        return run_while(s, instr);
+        return run_while(s, instr, depth);
     case PDM_EXEC_PUSH:
         return push(s, instr);
     case PDM_EXEC_POP:
@@ -357,16 +488,106 @@ static pdm_status run_instr(pdm_exec_session *s, const pdm_exec_instr *instr)
     return PDM_INTERNAL;
 }
 
-static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block)
+static uint64_t bytes_of(const pdm_value *value)
 {
-    for (size_t i = 0; i < block->num_instrs; i++) {
-        PDM_TRY(check_cancel(s));
-        PDM_TRY(run_instr(s, &block->instrs[i]));
+    uint64_t bytes = 0;
+
+    if (!value)
+        return 0;
+    if (value->kind == PDM_VALUE_TENSOR)
+        return pdm_tensor_bytes(&value->tensor);
+    for (size_t i = 0; value->kind == PDM_VALUE_LIST && i < value->list.count; i++)
+        bytes += bytes_of(value->list.items[i]);
+    for (size_t i = 0; value->kind == PDM_VALUE_ARRAY && i < value->array.count; i++)
+        bytes += pdm_tensor_bytes(&value->array.items[i]);
+    return bytes;
+}
+
+static pdm_status traced(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+{
+    const uint64_t begin = pdm_exec_now();
+    const pdm_status status = dispatch(s, instr, depth);
+    const uint64_t end = pdm_exec_now();
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < instr->num_out; i++)
+        bytes += bytes_of(at(s, instr->out[i]));
+    pdm_exec_trace_add(s->options.trace, instr->op, begin, end, bytes, depth);
+    return status;
+}
+
+/* Values that this instruction was the last to touch go. */
+static void release(pdm_exec_session *s, const pdm_exec_instr *instr)
+{
+    for (uint32_t i = 0; i < instr->num_touched; i++) {
+        const uint32_t slot = instr->touched[i];
+        if (s->plan->users[slot] > 0 &&
+            atomic_fetch_sub_explicit(&s->users[slot], 1, memory_order_acq_rel) == 1)
+            pdm_value_deinit(at(s, slot));
     }
+}
+
+static pdm_status run_instr(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+{
+    PDM_TRY(check_cancel(s));
+    PDM_TRY(s->options.trace ? traced(s, instr, depth) : dispatch(s, instr, depth));
+    release(s, instr);
+    return PDM_OK;
+}
+
+typedef struct graph_arg {
+    pdm_exec_session *session;
+    const pdm_exec_block *block;
+} graph_arg;
+
+static pdm_status run_node(void *self, size_t node)
+{
+    const graph_arg *arg = self;
+
+    return run_instr(arg->session, &arg->block->instrs[node], 0);
+}
+
+/* Side by side only at the top: blocks inside are run for a whole instruction already. */
+static pdm_status run_graph(pdm_exec_session *s, const pdm_exec_block *block)
+{
+    graph_arg arg = {s, block};
+    const pdm_graph graph = {.nodes = block->nodes,
+                             .count = block->num_instrs,
+                             .run = run_node,
+                             .self = &arg,
+                             .pending = s->pending,
+                             .ready = s->ready};
+
+    return pdm_pool_graph(s->options.pool, &graph);
+}
+
+static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block, unsigned depth)
+{
+    for (uint32_t i = 0; i < block->num_own; i++)
+        atomic_store_explicit(&s->users[block->own[i]], s->plan->users[block->own[i]],
+                              memory_order_relaxed);
+    if (depth == 0 && block->parallel && pdm_pool_threads(s->options.pool) > 1 && !s->options.observe)
+        return run_graph(s, block);
+    for (size_t i = 0; i < block->num_instrs; i++)
+        PDM_TRY(run_instr(s, &block->instrs[i], depth));
     return PDM_OK;
 }
 
 /* ---- runs --------------------------------------------------------------------------------------- */
+
+/* The shapes of the inputs as a number. */
+static uint64_t signature(const pdm_exec_session *s)
+{
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < s->plan->num_inputs; i++) {
+        const pdm_tensor *t = &s->inputs[i];
+        const int64_t head[2] = {(int64_t)t->dtype, t->rank};
+        hash = pdm_hash_bytes(head, sizeof head, hash);
+        hash = pdm_hash_bytes(t->dims, (size_t)t->rank * sizeof *t->dims, hash);
+    }
+    return hash;
+}
 
 static pdm_status bind_inputs(pdm_exec_session *s)
 {
@@ -386,14 +607,32 @@ static pdm_status bind_inputs(pdm_exec_session *s)
     return PDM_OK;
 }
 
+/* After a run that did not end well: values of all blocks. */
+static void clear_block(pdm_exec_session *s, const pdm_exec_block *block)
+{
+    for (uint32_t i = 0; i < block->num_own; i++)
+        pdm_value_deinit(at(s, block->own[i]));
+    for (size_t i = 0; i < block->num_instrs; i++) {
+        for (int b = 0; b < 2 && block->instrs[i].blocks[b]; b++)
+            clear_block(s, block->instrs[i].blocks[b]);
+    }
+}
+
 pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
 {
     s->sink = sink;
-    clear_stacks(s);
-    pdm_rng_seed(&s->rng, s->options.seed);
+    s->num_random = 0;
+    for (size_t i = 0; i < s->plan->num_outputs; i++)
+        pdm_value_deinit(at(s, s->plan->outputs[i].slot));
     pdm_status status = bind_inputs(s);
-    if (status == PDM_OK)
-        status = run_block(s, s->plan->top);
+    if (status == PDM_OK) {
+        pdm_exec_memory_begin(s->memory, signature(s));
+        status = run_block(s, s->plan->top, 0);
+        if (status != PDM_OK)
+            clear_block(s, s->plan->top);
+        clear_stacks(s);
+        pdm_exec_memory_end(s->memory, status == PDM_OK);
+    }
     s->sink = NULL;
     return status;
 }

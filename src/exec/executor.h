@@ -14,14 +14,21 @@
 
 #include "base/params.h"
 #include "exec/kernel.h"
+#include "exec/memory.h"
+#include "exec/trace.h"
 #include "ir/ir.h"
 
 typedef struct pdm_exec_plan pdm_exec_plan;
 typedef struct pdm_exec_session pdm_exec_session;
 
+typedef struct pdm_exec_plan_options {
+    bool keep_all; /* compute constants in every run too, so that an observer sees every op */
+} pdm_exec_plan_options;
+
 /* params: headers of all parameters that the module names; NULL when it has none. Ops without kernels
- * are all reported (PDM_UNSUPPORTED). */
+ * are all reported (PDM_UNSUPPORTED). options may be NULL. */
 PDM_MUST_USE pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *params,
+                                             const pdm_exec_plan_options *options,
                                              pdm_diag_sink *sink, pdm_exec_plan **out_plan);
 void pdm_exec_plan_destroy(pdm_exec_plan *plan); /* NULL is allowed */
 
@@ -31,14 +38,27 @@ size_t pdm_exec_num_outputs(const pdm_exec_plan *plan);
 const char *pdm_exec_input_name(const pdm_exec_plan *plan, size_t index);
 const char *pdm_exec_output_name(const pdm_exec_plan *plan, size_t index);
 pdm_ir_type pdm_exec_input_type(const pdm_exec_plan *plan, size_t index);
+pdm_ir_type pdm_exec_output_type(const pdm_exec_plan *plan, size_t index); /* may be NULL */
+
+/*
+ * Called after each op that has a kernel, with its results in row order (NULL: unwanted); its
+ * operands are still there. Ops run in program order then, one at a time.
+ */
+typedef void (*pdm_exec_observe_fn)(void *user, const pdm_ir_op *op, const pdm_value *const *in,
+                                    const pdm_value *const *out);
 
 typedef struct pdm_exec_options {
     pdm_pool *pool;          /* borrowed; NULL: the caller's thread alone */
-    uint64_t seed;           /* of random ops; the same seed gives the same numbers */
+    uint64_t seed;           /* of random ops; see pdm_exec_run */
     uint64_t max_iterations; /* turns of one loop; 0: no limit */
-    /* Asked between instructions and turns of loops; true ends the run with PDM_CANCELLED. */
+    /* Asked between instructions and turns of loops, in any thread of the pool; true ends the run
+     * with PDM_CANCELLED. */
     bool (*cancelled)(void *user);
+    /* What the program prints, one call for each op. NULL: dropped. */
+    void (*print)(void *user, const char *text);
+    pdm_exec_observe_fn observe;
     void *user;
+    pdm_exec_trace *trace; /* borrowed; gathers what is run when. NULL: nothing is gathered */
 } pdm_exec_options;
 
 /* options may be NULL. */
@@ -51,9 +71,18 @@ void pdm_exec_session_reset(pdm_exec_session *session);
 
 /* An input for the next runs: refers to the tensor's data (with its LoD) without copying them. */
 void pdm_exec_set_input(pdm_exec_session *session, size_t index, const pdm_tensor *tensor);
-/* Run once. Errors are told to the sink with the op's name and place. */
+/*
+ * Run once. Errors are told to the sink with the op's name and place.
+ *
+ * Random ops draw from a generator that is made for each of their executions: from the attribute
+ * `seed` when the op has one that is not 0, else from the session's seed and the number of such
+ * executions before it in this run. They follow each other in program order. So each run gives the
+ * same numbers, whatever the number of threads.
+ */
 PDM_MUST_USE pdm_status pdm_exec_run(pdm_exec_session *session, pdm_diag_sink *sink);
 /* An output of the last run; valid until the next one. NULL: it has no value. */
 const pdm_value *pdm_exec_output(const pdm_exec_session *session, size_t index);
+
+pdm_exec_memory_stats pdm_exec_get_memory(const pdm_exec_session *session);
 
 #endif

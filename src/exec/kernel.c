@@ -480,7 +480,7 @@ static pdm_value *out_as_tensor(pdm_k *k, size_t index)
 }
 
 static void *allocate(pdm_k *k, size_t index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
-                      const int64_t *dims, bool planned)
+                      const int64_t *dims)
 {
     pdm_status status;
 
@@ -498,7 +498,7 @@ static void *allocate(pdm_k *k, size_t index, pdm_tensor *tensor, pdm_dtype dtyp
             return NULL;
         }
     }
-    if (planned && k->alloc)
+    if (k->alloc)
         status = k->alloc(k->alloc_self, index, tensor, dtype, rank, dims);
     else
         status = pdm_tensor_alloc(tensor, dtype, rank, dims);
@@ -515,7 +515,7 @@ void *pdm_k_out(pdm_k *k, size_t index, pdm_dtype dtype, int rank, const int64_t
 {
     pdm_value *value = out_as_tensor(k, index);
 
-    return value ? allocate(k, index, &value->tensor, dtype, rank, dims, true) : NULL;
+    return value ? allocate(k, index, &value->tensor, dtype, rank, dims) : NULL;
 }
 
 void *pdm_k_out_like(pdm_k *k, size_t index, const pdm_tensor *like)
@@ -526,6 +526,18 @@ void *pdm_k_out_like(pdm_k *k, size_t index, const pdm_tensor *like)
     if (data)
         pdm_k_share_lod(k, index, like);
     return data;
+}
+
+/* Elements of vector results are numbered after all results. */
+static size_t element_number(const pdm_k *k, size_t index, size_t element)
+{
+    size_t number = k->num_out + element;
+
+    for (size_t i = 0; i < index; i++) {
+        if (k->out[i] && k->out[i]->kind == PDM_VALUE_LIST)
+            number += k->out[i]->list.count;
+    }
+    return number;
 }
 
 void *pdm_k_out_at(pdm_k *k, size_t index, size_t element, pdm_dtype dtype, int rank,
@@ -544,7 +556,7 @@ void *pdm_k_out_at(pdm_k *k, size_t index, size_t element, pdm_dtype dtype, int 
         pdm_value_deinit(value);
         value->kind = PDM_VALUE_TENSOR;
     }
-    return allocate(k, index, &value->tensor, dtype, rank, dims, false);
+    return allocate(k, element_number(k, index, element), &value->tensor, dtype, rank, dims);
 }
 
 pdm_tensor *pdm_k_out_tensor(pdm_k *k, size_t index)
@@ -599,6 +611,39 @@ pdm_tensor *pdm_k_out_slot(pdm_k *k, const char *slot)
         value->kind = PDM_VALUE_TENSOR;
     }
     return value ? &value->tensor : NULL;
+}
+
+/* ---- work --------------------------------------------------------------------------------------- */
+
+struct pdm_k_scratch_block {
+    struct pdm_k_scratch_block *next;
+};
+
+void *pdm_k_scratch(pdm_k *k, size_t bytes)
+{
+    const size_t extra = sizeof(struct pdm_k_scratch_block) + PDM_TENSOR_ALIGNMENT;
+    struct pdm_k_scratch_block *block;
+
+    if (!PDM_K_OK(k))
+        return NULL;
+    block = bytes <= SIZE_MAX - extra ? malloc(bytes + extra) : NULL;
+    if (!block) {
+        pdm_k_nomem(k);
+        return NULL;
+    }
+    block->next = k->scratch;
+    k->scratch = block;
+    const uintptr_t first = (uintptr_t)(block + 1);
+    return (char *)(block + 1) + (PDM_TENSOR_ALIGNMENT - first % PDM_TENSOR_ALIGNMENT) % PDM_TENSOR_ALIGNMENT;
+}
+
+void pdm_k_end(pdm_k *k)
+{
+    while (k->scratch) {
+        struct pdm_k_scratch_block *block = k->scratch;
+        k->scratch = block->next;
+        free(block);
+    }
 }
 
 void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain,

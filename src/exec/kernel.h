@@ -45,12 +45,14 @@ typedef struct pdm_k {
     pdm_pool *pool;
     bool legacy;                 /* 2.6.2 semantics where they differ from 3.x */
     /* Memory for results; NULL: pdm_tensor_alloc. A planner may hand out a place in its arena. */
+    /* out_index from num_out on: elements of vector results, numbered over all of them. */
     pdm_status (*alloc)(void *self, size_t out_index, pdm_tensor *tensor, pdm_dtype dtype, int rank, const int64_t *dims);
     void *alloc_self;
     void (*print)(void *self, const char *text); /* what the program prints; NULL: dropped */
     void *print_self;
     pdm_status status;           /* sticky */
     char message[256];
+    struct pdm_k_scratch_block *scratch; /* of pdm_k_scratch */
     char texts[PDM_K_TEXTS][40]; /* defaults that pdm_k_str gave; the newest few */
     unsigned num_texts;
 } pdm_k;
@@ -118,6 +120,9 @@ pdm_value *pdm_k_out_slot_value(pdm_k *k, const char *slot);
 
 /* Run body(arg, begin, end) over disjoint ranges that cover [0, n); grain: smallest range worth a thread. */
 void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
+/* Memory (64-byte aligned, not cleared) until the kernel returns; NULL after a failure. */
+void *pdm_k_scratch(pdm_k *k, size_t bytes);
+void pdm_k_end(pdm_k *k); /* for those who call kernels: frees what pdm_k_scratch gave */
 void pdm_rng_seed(pdm_rng *rng, uint64_t seed);
 uint64_t pdm_rng_next(pdm_rng *rng);
 double pdm_rng_uniform(pdm_rng *rng); /* [0, 1) */

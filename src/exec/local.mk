@@ -10,10 +10,16 @@ libpdm_exec_la_SOURCES = \
 	src/exec/kernel.c \
 	src/exec/kernel.h \
 	src/exec/kernel_table.c \
+	src/exec/memory.c \
+	src/exec/memory.h \
 	src/exec/plan.c \
 	src/exec/plan.h \
+	src/exec/plan_fold.c \
+	src/exec/plan_order.c \
 	src/exec/pool.c \
 	src/exec/pool.h \
+	src/exec/trace.c \
+	src/exec/trace.h \
 	src/exec/value.c \
 	src/exec/value.h
 
@@ -24,6 +30,16 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/control.def \
 	src/exec/kernels/dispatch.h \
 	src/exec/kernels/kernels.def
+
+# layers of networks
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/nn.def \
+	src/exec/kernels/nn_conv.c \
+	src/exec/kernels/nn_core.c \
+	src/exec/kernels/nn_gemm.c \
+	src/exec/kernels/nn_impl.h \
+	src/exec/kernels/nn_matmul.c \
+	src/exec/kernels/nn_window.c
 
 # elementwise functions and reductions
 libpdm_exec_la_SOURCES += \
@@ -39,13 +55,3 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/math_misc.c \
 	src/exec/kernels/math_scale.c \
 	src/exec/kernels/math_special.c
-
-# layers of networks
-libpdm_exec_la_SOURCES += \
-	src/exec/kernels/nn.def \
-	src/exec/kernels/nn_conv.c \
-	src/exec/kernels/nn_core.c \
-	src/exec/kernels/nn_gemm.c \
-	src/exec/kernels/nn_impl.h \
-	src/exec/kernels/nn_matmul.c \
-	src/exec/kernels/nn_window.c

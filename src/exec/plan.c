@@ -15,12 +15,12 @@ typedef struct builder {
     pdm_map slots;  /* value -> slot + 1 */
     pdm_map stacks; /* cf.stack_create op -> number + 1 */
     pdm_map missing; /* infos of ops without a kernel that were reported */
-    PDM_VEC(const pdm_ir_block *) owners; /* by slot: the block whose instructions give it its value */
+    PDM_VEC(pdm_exec_block *) owners; /* by slot: the block whose instructions give it its value */
     PDM_VEC(pdm_exec_list) lists;
     PDM_VEC(pdm_exec_port) inputs;
     PDM_VEC(pdm_exec_port) outputs;
     PDM_VEC(pdm_exec_param) prms;
-    int32_t block_no;
+    pdm_exec_block *current; /* block under construction */
     pdm_status worst;
 } builder;
 
@@ -49,7 +49,7 @@ static void *take(builder *b, size_t count, size_t size)
 
 /* ---- slots -------------------------------------------------------------------------------------- */
 
-static pdm_status new_slot(builder *b, const pdm_ir_block *owner, uint32_t *out)
+static pdm_status new_slot(builder *b, pdm_exec_block *owner, uint32_t *out)
 {
     if (b->owners.n >= PDM_EXEC_NONE - 1)
         return PDM_UNSUPPORTED;
@@ -93,7 +93,7 @@ static pdm_status add_list(builder *b, uint32_t slot, const uint32_t *elements, 
 }
 
 /* A slot of its own for a value; a vector gets slots for its elements too. */
-static pdm_status own_slot(builder *b, const pdm_ir_value *value, const pdm_ir_block *owner,
+static pdm_status own_slot(builder *b, const pdm_ir_value *value, pdm_exec_block *owner,
                            uint32_t *out)
 {
     *out = PDM_EXEC_NONE;
@@ -125,7 +125,7 @@ static pdm_status combine(builder *b, const pdm_ir_op *op)
         return PDM_NOMEM;
     for (uint32_t i = 0; i < op->num_operands; i++)
         elements[i] = slot_of(b, pdm_ir_op_operand_value(op, i));
-    PDM_TRY(new_slot(b, op->block, &slot));
+    PDM_TRY(new_slot(b, b->current, &slot));
     PDM_TRY(bind(b, pdm_ir_op_result(op, 0), slot));
     return add_list(b, slot, elements, op->num_operands);
 }
@@ -264,7 +264,7 @@ static pdm_status results(builder *b, pdm_exec_instr *instr)
         PDM_TRY(in_place_results(b, instr, out));
     for (uint32_t i = 0; i < op->num_results; i++) {
         if (out[i] == PDM_EXEC_NONE)
-            PDM_TRY(own_slot(b, pdm_ir_op_result(op, i), op->block, &out[i]));
+            PDM_TRY(own_slot(b, pdm_ir_op_result(op, i), b->current, &out[i]));
     }
     return PDM_OK;
 }
@@ -298,6 +298,8 @@ static pdm_status kernel(builder *b, pdm_exec_instr *instr)
     const char *name = pdm_ir_op_name(op);
 
     instr->kind = PDM_EXEC_KERNEL;
+    /* A legacy op may do anything. */
+    instr->random = !op->info->desc || (op->info->desc->flags & PDM_IR_RANDOM);
     instr->fn = pdm_kernel_find(name);
     if (!instr->fn && !pdm_map_find(&b->missing, op->info)) {
         if (!pdm_map_put(&b->missing, op->info))
@@ -312,7 +314,7 @@ static pdm_status kernel(builder *b, pdm_exec_instr *instr)
     return slot_names(b, op, "result_slots", "result_counts", op->num_results, &instr->out_slots);
 }
 
-static pdm_status build_block(builder *b, const pdm_ir_block *block, const pdm_exec_block **out);
+static pdm_status build_block(builder *b, const pdm_ir_block *block, pdm_exec_block **out);
 
 static const pdm_ir_block *only_block(const pdm_ir_op *op, uint32_t region)
 {
@@ -447,21 +449,13 @@ static pdm_status plan_op(builder *b, pdm_exec_instr *instr, bool *out_done)
 static pdm_status yields(builder *b, const pdm_ir_op *op, pdm_exec_block *block)
 {
     uint32_t *slots = take(b, op->num_operands, sizeof *slots);
-    bool *may_move = take(b, op->num_operands, sizeof *may_move);
 
-    if (!slots || !may_move)
+    if (!slots)
         return PDM_NOMEM;
     block->yields = slots;
-    block->may_move = may_move;
     block->num_yields = op->num_operands;
-    for (uint32_t i = 0; i < op->num_operands; i++) {
+    for (uint32_t i = 0; i < op->num_operands; i++)
         slots[i] = slot_of(b, pdm_ir_op_operand_value(op, i));
-        may_move[i] = slots[i] != PDM_EXEC_NONE && b->owners.v[slots[i]] == op->block;
-        for (uint32_t k = 0; k < i && may_move[i]; k++) {
-            if (slots[k] == slots[i])
-                may_move[i] = may_move[k] = false;
-        }
-    }
     return PDM_OK;
 }
 
@@ -476,7 +470,7 @@ static pdm_status fill_block(builder *b, const pdm_ir_block *block, pdm_exec_blo
     if (!instrs || !args)
         return PDM_NOMEM;
     for (uint32_t i = 0; i < block->num_args; i++)
-        PDM_TRY(own_slot(b, pdm_ir_block_arg(block, i), block, &args[i]));
+        PDM_TRY(own_slot(b, pdm_ir_block_arg(block, i), out, &args[i]));
     out->args = args;
     out->num_args = block->num_args;
     out->instrs = instrs;
@@ -488,26 +482,24 @@ static pdm_status fill_block(builder *b, const pdm_ir_block *block, pdm_exec_blo
         }
         instrs[n].op = op;
         PDM_TRY(plan_op(b, &instrs[n], &done));
-        if (done)
-            continue;
-        if (b->plan->max_operands < instrs[n].num_in)
-            b->plan->max_operands = instrs[n].num_in;
-        if (b->plan->max_results < instrs[n].num_out)
-            b->plan->max_results = instrs[n].num_out;
-        n++;
+        if (!done)
+            n++;
     }
     out->num_instrs = n;
     return PDM_OK;
 }
 
-static pdm_status build_block(builder *b, const pdm_ir_block *block, const pdm_exec_block **out)
+static pdm_status build_block(builder *b, const pdm_ir_block *block, pdm_exec_block **out)
 {
-    pdm_exec_block *made = take(b, 1, sizeof *made);
+    pdm_exec_block *made = take(b, 1, sizeof *made), *outer = b->current;
 
     if (!made)
         return PDM_NOMEM;
     *out = made;
-    return block ? fill_block(b, block, made) : PDM_OK;
+    b->current = made;
+    const pdm_status status = block ? fill_block(b, block, made) : PDM_OK;
+    b->current = outer;
+    return status;
 }
 
 /* ---- parameters --------------------------------------------------------------------------------- */
@@ -527,7 +519,8 @@ static pdm_status read_param(builder *b, pdm_exec_param *param, int *fd, const c
         if (*fd >= 0)
             close(*fd);
         *fd = -1;
-        PDM_TRY(pdm_file_open(p->path, b->sink, fd, NULL));
+        uint64_t size;
+        PDM_TRY(pdm_file_open(p->path, b->sink, fd, &size));
         *open_path = p->path;
     }
     PDM_TRY(pdm_tensor_alloc(&param->tensor, p->dtype, (int)p->rank, p->dims));
@@ -545,8 +538,8 @@ static pdm_status read_params(builder *b)
     pdm_status status = PDM_OK;
     int fd = -1;
 
-    for (size_t i = 0; status == PDM_OK && i < b->prms.n; i++)
-        status = read_param(b, &b->prms.v[i], &fd, &path);
+    for (size_t i = 0; status == PDM_OK && i < b->plan->num_params; i++)
+        status = read_param(b, &b->plan->params[i], &fd, &path);
     if (fd >= 0)
         close(fd);
     return status;
@@ -575,15 +568,71 @@ static void hand_over(builder *b)
     plan->num_outputs = b->outputs.n;
     plan->params = b->prms.v;
     plan->num_params = b->prms.n;
+    plan->params_capacity = b->prms.cap;
     if (plan->num_outputs > 1)
         qsort(plan->outputs, plan->num_outputs, sizeof *plan->outputs, by_column);
 }
 
+static pdm_status index_lists(builder *b)
+{
+    pdm_exec_plan *plan = b->plan;
+    uint32_t *list_of_slot = take(b, plan->num_slots, sizeof *list_of_slot);
+
+    if (!list_of_slot)
+        return PDM_NOMEM;
+    for (uint32_t i = 0; i < plan->num_slots; i++)
+        list_of_slot[i] = PDM_EXEC_NONE;
+    for (uint32_t i = 0; i < plan->num_lists; i++)
+        list_of_slot[plan->lists[i].slot] = i;
+    plan->list_of = list_of_slot;
+    return PDM_OK;
+}
+
+static uint32_t num_elements(const pdm_exec_plan *plan, uint32_t slot)
+{
+    const uint32_t list = slot == PDM_EXEC_NONE ? PDM_EXEC_NONE : plan->list_of[slot];
+
+    return list == PDM_EXEC_NONE ? 0 : plan->lists[list].count;
+}
+
+/* Numbers that tell where the session keeps what belongs to an instruction. */
+static void number_instrs(pdm_exec_plan *plan, pdm_exec_block *block)
+{
+    for (size_t i = 0; i < block->num_instrs; i++) {
+        pdm_exec_instr *instr = &block->instrs[i];
+        plan->num_instrs++;
+        instr->first_in = plan->total_in;
+        instr->first_out = plan->total_out;
+        instr->first_result = plan->num_results;
+        instr->first_scratch = plan->total_scratch;
+        plan->total_in += instr->num_in;
+        plan->total_out += instr->num_out;
+        plan->num_results += instr->num_out;
+        for (uint32_t k = 0; k < instr->num_out; k++)
+            plan->num_results += num_elements(plan, instr->out[k]);
+        plan->total_scratch += instr->in_place ? instr->num_out : 0;
+        for (int k = 0; k < 2 && instr->blocks[k]; k++)
+            number_instrs(plan, instr->blocks[k]);
+    }
+}
+
+static pdm_status finish(builder *b, const pdm_exec_plan_options *options)
+{
+    PDM_TRY(index_lists(b));
+    PDM_TRY(read_params(b));
+    if (b->worst != PDM_OK)
+        return b->worst;
+    if (!options || !options->keep_all)
+        PDM_TRY(pdm_exec_plan_fold(b->plan, b->owners.v));
+    number_instrs(b->plan, b->plan->top);
+    return pdm_exec_plan_order(b->plan, b->owners.v);
+}
+
 pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *params,
-                                pdm_diag_sink *sink, pdm_exec_plan **out_plan)
+                                const pdm_exec_plan_options *options, pdm_diag_sink *sink,
+                                pdm_exec_plan **out_plan)
 {
     builder b = {.sink = sink, .params = params, .worst = PDM_OK};
-    const pdm_exec_block *top;
     pdm_status status;
 
     b.plan = calloc(1, sizeof *b.plan);
@@ -591,13 +640,12 @@ pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *p
         return PDM_NOMEM;
     pdm_arena_init(&b.plan->arena);
     b.plan->module = module;
-    status = build_block(&b, module->block, &top);
-    b.plan->top = status == PDM_OK ? top : NULL;
-    if (status == PDM_OK && b.worst == PDM_OK)
-        status = read_params(&b);
+    status = build_block(&b, module->block, &b.plan->top);
+    hand_over(&b);
     if (status == PDM_OK)
         status = b.worst;
-    hand_over(&b);
+    if (status == PDM_OK)
+        status = finish(&b, options);
     pdm_map_deinit(&b.slots);
     pdm_map_deinit(&b.stacks);
     pdm_map_deinit(&b.missing);
@@ -647,4 +695,9 @@ const char *pdm_exec_output_name(const pdm_exec_plan *plan, size_t index)
 pdm_ir_type pdm_exec_input_type(const pdm_exec_plan *plan, size_t index)
 {
     return plan->inputs[index].type;
+}
+
+pdm_ir_type pdm_exec_output_type(const pdm_exec_plan *plan, size_t index)
+{
+    return plan->outputs[index].type;
 }

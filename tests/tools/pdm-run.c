@@ -252,7 +252,7 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
         status = as_pir(model, folder, &sink, &owned, &module);
     }
     if (status == PDM_OK)
-        status = pdm_exec_plan_create(module, &model->params, &sink, &plan);
+        status = pdm_exec_plan_create(module, &model->params, NULL, &sink, &plan);
     if (status == PDM_OK)
         status = pdm_exec_session_create(plan, &exec, &session);
     for (int i = 0; i < num_sets && status == PDM_OK; i++)
