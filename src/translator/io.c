@@ -471,8 +471,15 @@ static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *va
     pdm_ir_op *def = pdm_ir_value_op(value);
     if (updates_in_place(writer, var->name, def))
         return;
-    /* A parameter that is read too is written in place, after all its readers: the framework does not replace the variable of a parameter op. */
+    /*
+     * Written in place, after all readers: the framework's Executor does not run programs with set_parameter, and no engine replaces the
+     * variable of a parameter op.
+     */
     pdm_ir_value *parameter = parameter_value(tr, var->name);
+    if (!parameter && tr->options->params && pdm_params_find(tr->options->params, var->name)) {
+        emit_parameter(tr, var);
+        parameter = parameter_value(tr, var->name);
+    }
     if (parameter) {
         pdm_tr_emit1(&t, "pd_op.assign_out_", PDM_TR_OPS(value, parameter), PDM_TR_NO_ATTRS);
         return;
