@@ -615,14 +615,14 @@ pdm_tensor *pdm_k_out_slot(pdm_k *k, const char *slot)
 
 /* ---- work --------------------------------------------------------------------------------------- */
 
-struct pdm_k_scratch_block {
-    struct pdm_k_scratch_block *next;
+struct pdm_k_temp_block {
+    struct pdm_k_temp_block *next;
 };
 
-void *pdm_k_scratch(pdm_k *k, size_t bytes)
+void *pdm_k_temp(pdm_k *k, size_t bytes)
 {
-    const size_t extra = sizeof(struct pdm_k_scratch_block) + PDM_TENSOR_ALIGNMENT;
-    struct pdm_k_scratch_block *block;
+    const size_t extra = sizeof(struct pdm_k_temp_block) + PDM_TENSOR_ALIGNMENT;
+    struct pdm_k_temp_block *block;
 
     if (!PDM_K_OK(k))
         return NULL;
@@ -631,17 +631,17 @@ void *pdm_k_scratch(pdm_k *k, size_t bytes)
         pdm_k_nomem(k);
         return NULL;
     }
-    block->next = k->scratch;
-    k->scratch = block;
+    block->next = k->temps;
+    k->temps = block;
     const uintptr_t first = (uintptr_t)(block + 1);
     return (char *)(block + 1) + (PDM_TENSOR_ALIGNMENT - first % PDM_TENSOR_ALIGNMENT) % PDM_TENSOR_ALIGNMENT;
 }
 
 void pdm_k_end(pdm_k *k)
 {
-    while (k->scratch) {
-        struct pdm_k_scratch_block *block = k->scratch;
-        k->scratch = block->next;
+    while (k->temps) {
+        struct pdm_k_temp_block *block = k->temps;
+        k->temps = block->next;
         free(block);
     }
 }

@@ -52,7 +52,7 @@ typedef struct pdm_k {
     void *print_self;
     pdm_status status;           /* sticky */
     char message[256];
-    struct pdm_k_scratch_block *scratch; /* of pdm_k_scratch */
+    struct pdm_k_temp_block *temps; /* of pdm_k_temp */
     char texts[PDM_K_TEXTS][40]; /* defaults that pdm_k_str gave; the newest few */
     unsigned num_texts;
 } pdm_k;
@@ -121,8 +121,8 @@ pdm_value *pdm_k_out_slot_value(pdm_k *k, const char *slot);
 /* Run body(arg, begin, end) over disjoint ranges that cover [0, n); grain: smallest range worth a thread. */
 void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
 /* Memory (64-byte aligned, not cleared) until the kernel returns; NULL after a failure. */
-void *pdm_k_scratch(pdm_k *k, size_t bytes);
-void pdm_k_end(pdm_k *k); /* for those who call kernels: frees what pdm_k_scratch gave */
+void *pdm_k_temp(pdm_k *k, size_t bytes);
+void pdm_k_end(pdm_k *k); /* for those who call kernels: frees what pdm_k_temp gave */
 void pdm_rng_seed(pdm_rng *rng, uint64_t seed);
 uint64_t pdm_rng_next(pdm_rng *rng);
 double pdm_rng_uniform(pdm_rng *rng); /* [0, 1) */
