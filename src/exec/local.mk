@@ -33,12 +33,19 @@ libpdm_exec_la_SOURCES += \
 
 # layers of networks
 libpdm_exec_la_SOURCES += \
+	src/exec/kernels/fused.def \
+	src/exec/kernels/loss.def \
 	src/exec/kernels/nn.def \
 	src/exec/kernels/nn_conv.c \
 	src/exec/kernels/nn_core.c \
 	src/exec/kernels/nn_gemm.c \
+	src/exec/kernels/nn_grid.c \
 	src/exec/kernels/nn_impl.h \
+	src/exec/kernels/nn_interp.c \
 	src/exec/kernels/nn_matmul.c \
+	src/exec/kernels/nn_norm.c \
+	src/exec/kernels/nn_norm_misc.c \
+	src/exec/kernels/nn_pool.c \
 	src/exec/kernels/nn_window.c
 
 # elementwise functions and reductions
