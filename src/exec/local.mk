@@ -62,3 +62,19 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/math_misc.c \
 	src/exec/kernels/math_scale.c \
 	src/exec/kernels/math_special.c
+
+# vision, detection, sequences, linear algebra, quantization
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/detection.def \
+	src/exec/kernels/detection_boxes.c \
+	src/exec/kernels/detection_common.c \
+	src/exec/kernels/detection_impl.h \
+	src/exec/kernels/detection_match.c \
+	src/exec/kernels/detection_nms.c \
+	src/exec/kernels/detection_priors.c \
+	src/exec/kernels/detection_proposals.c \
+	src/exec/kernels/detection_yolo.c \
+	src/exec/kernels/scratch.c \
+	src/exec/kernels/scratch.h \
+	src/exec/kernels/vision.def \
+	src/exec/kernels/vision_roi.c
