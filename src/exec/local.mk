@@ -78,3 +78,23 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/scratch.h \
 	src/exec/kernels/vision.def \
 	src/exec/kernels/vision_roi.c
+
+# shapes, moves, creation, random numbers; elements by index
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/index.def \
+	src/exec/kernels/index_gather.c \
+	src/exec/kernels/index_lookup.c \
+	src/exec/kernels/index_mask.c \
+	src/exec/kernels/index_scatter.c \
+	src/exec/kernels/tensor.def \
+	src/exec/kernels/tensor_create.c \
+	src/exec/kernels/tensor_diag.c \
+	src/exec/kernels/tensor_image.c \
+	src/exec/kernels/tensor_impl.c \
+	src/exec/kernels/tensor_impl.h \
+	src/exec/kernels/tensor_join.c \
+	src/exec/kernels/tensor_move.c \
+	src/exec/kernels/tensor_pad.c \
+	src/exec/kernels/tensor_random.c \
+	src/exec/kernels/tensor_shape.c \
+	src/exec/kernels/tensor_slice.c
