@@ -29,7 +29,7 @@ static void check(const pdm_params *params, size_t size)
 
 static void scan(const char *path, size_t size, size_t count, pdm_param_kind kind)
 {
-    static char names[MOST][8];
+    static char names[MOST][24];
     const char *pointers[MOST];
     pdm_param_kind kinds[MOST];
     size_t length = 0;

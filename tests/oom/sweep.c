@@ -70,6 +70,9 @@ static void *counted(void *memory)
     return memory;
 }
 
+/* Visible to the shared libraries as well, or strdup there would not be counted. */
+#pragma GCC visibility push(default)
+
 void *malloc(size_t size)
 {
     return refuse() ? NULL : counted(__libc_malloc(size));
@@ -114,6 +117,8 @@ void free(void *memory)
     heap.live -= memory != NULL;
     __libc_free(memory);
 }
+
+#pragma GCC visibility pop
 
 /* ---- one conversion -----------------------------------------------------------------------------
  */
