@@ -787,6 +787,182 @@ def rare_cases():
 rare_cases()
 
 
+# ---- more variants ---------------------------------------------------------------------------------------------
+
+@each(linear_nhwc=("linear_interp", (2, 7, 3), None, None, dict(out_w=5, data_layout="NHWC", align_mode=1)),
+      trilinear_nhwc=("trilinear_interp", (1, 3, 4, 5, 2), None, None, dict(out_d=4, out_h=6, out_w=5, data_layout="NHWC", align_mode=1)),
+      bicubic_nhwc=("bicubic_interp", (1, 4, 5, 2), None, None, dict(out_h=6, out_w=5, data_layout="NHWC")),
+      trilinear_size_list=("trilinear_interp", (1, 1, 3, 5, 4), None, {"SizeTensor": [I32([4]), I32([6]), I32([7])]}, {}),
+      trilinear_scale_tensor=("trilinear_interp", (1, 1, 3, 5, 4), (-1, 1, -1, -1, -1), {"Scale": [np.float32([1.7])]}, {}),
+      linear_size_list=("linear_interp", (1, 2, 7), None, {"SizeTensor": [I32([9])]}, {}),
+      nearest_down=("nearest_interp", (2, 2, 9, 7), None, None, dict(out_h=4, out_w=3)),
+      bilinear_same=("bilinear_interp", (1, 2, 5, 7), None, None, dict(out_h=5, out_w=7)),
+      bilinear_to_one=("bilinear_interp", (1, 2, 5, 7), None, None, dict(out_h=1, out_w=1, align_corners=True)),
+      bilinear_scale03=("bilinear_interp", (1, 2, 10, 7), None, None, dict(scale=0.3)),
+      bilinear_batch=("bilinear_interp", (3, 2, 5, 7), (-1, 2, 5, 7), None, dict(scale=2.5, align_mode=1)))
+def interp_v1_more(b, type, shape, declared, inputs, attrs):
+    interp(b, type, shape, declared, inputs, **attrs)
+
+
+@each(f64=("float64", (3, 6), None), one=("float32", (6,), None), deep=("float32", (2, 3, 4, 5), (-1, -1, 4, 5)))
+def top_k(b, dtype, shape, declared):
+    x = b.rng.permutation(int(np.prod(shape))).reshape(shape).astype(dtype)
+    b.op("top_k", {"X": [b.x("x", x, declared)]}, {"Out": dtype, "Indices": "int64"}, {"k": 2})
+
+
+@each(f64=("float64",), int=("int32",))
+def overflow_isnan(b, dtype):
+    b.op("isnan", {"X": [b.x("x", b.randn(2, 3).astype(dtype))]}, {"Out": "bool"})
+
+
+@case
+def crop__4d(b):
+    b.op("crop", {"X": [b.x("x", b.randn(2, 3, 5, 6), (-1, 3, 5, 6))]}, {"Out": "float32"}, {"offsets": [0, 1, 2, 0], "shape": [2, 2, 3, 4]})
+
+
+@case
+def nms__quads(b):
+    o = b.rand(2, 6, 1, 2) * 20
+    quad = (o + np.float32([[0, 0], [4, 0], [4, 5], [0, 5]])).reshape(2, 6, 8).astype("float32")
+    b.op("multiclass_nms", {"BBoxes": [b.x("b", quad, (-1, 6, 8))], "Scores": [b.x("s", b.rand(2, 2, 6), (-1, 2, 6))]}, {"Out": "float32"}, {**NMS, "background_label": -1})
+
+
+@each(eta=(0.9, 0.7), few=(1.0, 0.3))
+def generate_proposals_more(b, eta, thresh):
+    n = 1
+    b.op("generate_proposals", {"Scores": [b.x("s", b.rand(n, 3, 4, 5), (-1, 3, -1, -1))], "BboxDeltas": [b.x("d", b.randn(n, 12, 4, 5) * 0.3, (-1, 12, -1, -1))],
+                                "ImInfo": [b.x("i", np.float32([[24, 30, 1]] * n), (-1, 3))], "Anchors": [b.x("a", boxes(b, 4, 5, 3, size=20))],
+                                "Variances": [b.x("v", np.full((4, 5, 3, 4), 1.0, "float32"))]},
+         {"RpnRois": "float32", "RpnRoiProbs": "float32"}, dict(pre_nms_topN=6000, post_nms_topN=1000, nms_thresh=thresh, min_size=0.0, eta=eta))
+
+
+@case
+def fused_embedding_seq_pool__padding(b):
+    b.op("fused_embedding_seq_pool", {"W": [b.x("w", b.randn(10, 3))], "Ids": [b.x("i", np.int64([[1], [4], [4], [2], [1]]), (-1, 1), [[0, 2, 5]])]}, {"Out": "float32"},
+         dict(combiner="sum", is_sparse=True, padding_idx=4))
+
+
+@each(relu=("relu", True), tanh=("tanh", False))
+def fusion_seqexpand_concat_fc(b, act, bias):
+    ins = {"X": [b.x("x", b.randn(5, 3), (-1, 3), [[0, 2, 5]]), b.x("y", b.randn(2, 2), (-1, 2), [[0, 1, 2]]), b.x("z", b.randn(2, 4), (-1, 4), [[0, 1, 2]])], "FCWeight": [b.x("w", b.randn(9, 3))]}
+    if bias:
+        ins["FCBias"] = [b.x("b", b.randn(1, 3))]
+    b.op("fusion_seqexpand_concat_fc", ins, {"Out": "float32", "FCOut": "float32"}, dict(fc_activation=act), fetch=["Out"])
+
+
+@each(i64=("int64", (5, 1)), wide=("float32", (5, 2, 3)), flat=("float64", (5, 1)))
+def sequence_concat_more(b, dtype, shape):
+    b.op("sequence_concat", {"X": [b.x(n, (b.randn(*shape) * 9).astype(dtype), (-1,) + shape[1:], [l]) for n, l in (("x", [0, 2, 5]), ("y", [0, 4, 5]))]}, {"Out": dtype})
+
+
+@case
+def sequence_reverse__u8(b):
+    b.op("sequence_reverse", {"X": [b.x("x", b.rng.randint(0, 99, (5, 2)).astype("uint8"), (-1, 2), L3)]}, {"Y": "uint8"})
+
+
+@case
+def sequence_expand_as__i64(b):
+    b.op("sequence_expand_as", {"X": [b.x("x", np.int64([[1], [2]]), (-1, 1))], "Y": [b.x("y", b.randn(5, 3), (-1, 3), [[0, 3, 5]])]}, {"Out": "int64"})
+
+
+@case
+def sequence_slice__wide(b):
+    b.op("sequence_slice", {"X": [b.x("x", b.randn(6, 2, 3), (-1, 2, 3), [[0, 2, 6]])], "Offset": [b.x("o", np.int64([[1], [0]]))], "Length": [b.x("l", np.int64([[1], [3]]))]}, {"Out": "float32"})
+
+
+@case
+def sequence_unpad__i64(b):
+    b.op("sequence_unpad", {"X": [b.x("x", b.rng.randint(0, 9, (2, 3)).astype("int64"))], "Length": [b.x("l", np.int64([2, 3]))]}, {"Out": "int64"})
+
+
+@case
+def chain__pad_unpad_pool(b):
+    """What is made of an LoD goes on to ops that read it."""
+    x = b.x("x", b.randn(6, 2), (-1, 2), [[0, 2, 3, 6]])
+    out, length = b.op("sequence_pad", {"X": [x], "PadValue": [b.x("p", np.float32([0]))]}, {"Out": "float32", "Length": "int64"}, {"padded_length": -1}, fetch=False)
+    back, = b.op("sequence_unpad", {"X": [out], "Length": [length]}, {"Out": "float32"}, fetch=False)
+    rev, = b.op("sequence_reverse", {"X": [back]}, {"Y": "float32"})
+    cat, = b.op("sequence_concat", {"X": [back, rev]}, {"Out": "float32"})
+    b.op("sequence_pool", {"X": [cat]}, {"Out": "float32", "MaxIndex": "int32"}, {"pooltype": "LAST"}, fetch=["Out"])
+    b.op("sequence_softmax", {"X": [b.op("slice", {"Input": [cat]}, {"Out": "float32"}, dict(axes=[1], starts=[0], ends=[1]), fetch=False)[0]]}, {"Out": "float32"}, {})
+
+
+def rank_table(b, x):
+    table = b.block.create_var(name="table", type=paddle.base.core.VarDesc.VarType.LOD_RANK_TABLE)
+    b.block.append_op(type="lod_rank_table", inputs={"X": [x]}, outputs={"Out": [table]}, attrs={"level": 0})
+    return table
+
+
+@each(ties=([[0, 2, 4, 7, 9]],), one=([[0, 4]],))
+def rank_tables(b, lod):
+    n = lod[0][-1]
+    x = b.x("x", b.randn(n, 2), (-1, 2), lod)
+    y = b.x("y", b.randn(len(lod[0]) - 1, 3), (-1, 3))
+    table = rank_table(b, x)
+    b.op("max_sequence_len", {"RankTable": [table]}, {"Out": "int64"})
+    b.op("reorder_lod_tensor_by_rank", {"X": [y], "RankTable": [table]}, {"Out": "float32"})
+    b.op("reorder_lod_tensor_by_rank", {"X": [x], "RankTable": [table]}, {"Out": "float32"})
+    step = b.x("i", np.int64([1]))
+    b.op("shrink_rnn_memory", {"X": [y], "RankTable": [table], "I": [step]}, {"Out": "float32"})
+    array = b.block.create_var(name="array", type=paddle.base.core.VarDesc.VarType.LOD_TENSOR_ARRAY, dtype="float32", shape=[-1, 2])
+    b.block.append_op(type="lod_tensor_to_array", inputs={"X": [x], "RankTable": [table]}, outputs={"Out": [array]})
+    b.op("read_from_array", {"X": [array], "I": [step]}, {"Out": "float32"})
+    back = b.block.create_var(name="back", dtype="float32", shape=[-1, 2], lod_level=1)
+    b.op("array_to_lod_tensor", {"X": [array], "RankTable": [table]}, {"Out": back})
+
+
+@each(some=([1, 0, 0, 1],), all=([1, 1, 1, 1],), none=([0, 0, 0, 0],))
+def split_merge(b, mask):
+    x, m = b.x("x", b.randn(4, 3), (-1, 3)), b.x("m", np.array(mask, "bool").reshape(4, 1), (-1, 1))
+    yes, no = b.op("split_lod_tensor", {"X": [x], "Mask": [m]}, {"OutTrue": "float32", "OutFalse": "float32"}, {"level": 0}, fetch=False)
+    yes, = b.op("scale", {"X": [yes]}, {"Out": "float32"}, {"scale": 2.0}, fetch=False)
+    b.op("merge_lod_tensor", {"X": [x], "Mask": [m], "InTrue": [yes], "InFalse": [no]}, {"Out": "float32"}, {"level": 0})
+
+
+@each(i64=("int64", 0, 0, 6), f32_auto=("float32", 0, 0, 4), i32=("int32", -2, 9, 5), f64=("float64", -1, 1, 3))
+def histogram(b, dtype, low, high, bins):
+    b.op("histogram", {"X": [b.x("x", (b.randn(3, 7) * 4).astype(dtype), (-1, 7))]}, {"Out": "int64"}, dict(bins=bins, min=low, max=high))
+
+
+@each(all=([], False), keep=([1], True), two=([0, 2], False), negative=([-1], False))
+def nanmedian(b, axis, keep):
+    x = b.randn(2, 3, 4)
+    x[0, 1, 2] = np.nan
+    b.op("nanmedian", {"X": [b.x("x", x)]}, {"Out": "float32", "MedianIndex": "int64"}, dict(axis=axis, keepdim=keep), fetch=["Out"])
+
+
+@each(f64=("float64", 0.5), negative=("float32", -1.0))
+def thresholded_relu(b, dtype, threshold):
+    b.op("thresholded_relu", {"X": [b.x("x", b.randn(3, 4).astype(dtype))]}, {"Out": dtype}, dict(threshold=threshold))
+
+
+@each(f64=("float64",), i=("float32",))
+def iou_similarity_lod(b, dtype):
+    b.op("iou_similarity", {"X": [b.x("x", boxes(b, 5).astype(dtype), (-1, 4), [[0, 2, 5]])], "Y": [b.x("y", boxes(b, 3).astype(dtype), (-1, 4))]}, {"Out": dtype}, {"box_normalized": True})
+
+
+# ---- one sequence only -----------------------------------------------------------------------------------------
+
+ONE = [[0, 4]]
+
+
+@case
+def one_sequence__ops(b):
+    x, y = b.x("x", b.randn(4, 2), (-1, 2), ONE), b.x("y", b.randn(3, 2), (-1, 2), [[0, 3]])
+    row = b.x("r", b.randn(1, 3), (-1, 3))
+    ids = b.x("i", np.int64([[3], [1], [2], [1]]), (-1, 1), ONE)
+    b.op("sequence_reverse", {"X": [x]}, {"Y": "float32"})
+    b.op("sequence_concat", {"X": [x, y]}, {"Out": "float32"})
+    b.op("sequence_expand_as", {"X": [row], "Y": [x]}, {"Out": "float32"})
+    b.op("sequence_pad", {"X": [x], "PadValue": [b.x("p", np.float32([0]))]}, {"Out": "float32", "Length": "int64"}, {"padded_length": 6})
+    b.op("sequence_unpad", {"X": [b.x("u", b.randn(1, 4, 2))], "Length": [b.x("n", np.int64([3]))]}, {"Out": "float32"})
+    b.op("sequence_slice", {"X": [x], "Offset": [b.x("o", np.int64([[1]]))], "Length": [b.x("l", np.int64([[2]]))]}, {"Out": "float32"})
+    b.op("sequence_erase", {"X": [ids]}, {"Out": "int64"}, {"tokens": [1]})
+    b.op("sequence_enumerate", {"X": [ids]}, {"Out": "int64"}, {"win_size": 2, "pad_value": 0})
+    b.op("sequence_reshape", {"X": [x]}, {"Out": "float32"}, {"new_dim": 4})
+    b.op("sequence_scatter", {"X": [b.x("s", b.randn(1, 5))], "Ids": [ids], "Updates": [b.x("d", b.randn(4, 1), (-1, 1), ONE)]}, {"Out": "float32"})
+
+
 if __name__ == "__main__":
     target, wanted = sys.argv[1], sys.argv[2:]
     for case_name, case_fn in CASES.items():

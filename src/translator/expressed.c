@@ -127,6 +127,13 @@ pdm_ir_value *pdm_tr_fill_dims(pdm_tr_op *t, const pdm_tr_dim *dims, size_t rank
     return out;
 }
 
+void pdm_tr_out_as_is(pdm_tr_op *t, const char *slot, pdm_ir_value *value)
+{
+    pdm_ir_type type = value ? value->type : NULL;
+    pdm_tr_out(t, slot, value);
+    pdm_tr_retype(value, type);
+}
+
 /* ---- constants ------------------------------------------------------------------------------- */
 
 pdm_ir_value *pdm_tr_like_const(pdm_tr_op *t, pdm_ir_value *x, double value)

@@ -34,6 +34,9 @@ pdm_ir_value *pdm_tr_expand_dims(pdm_tr_op *t, pdm_ir_value *x, const pdm_tr_dim
 pdm_ir_value *pdm_tr_fill_dims(pdm_tr_op *t, const pdm_tr_dim *dims, size_t rank, pdm_dtype dtype,
                                double value);
 
+/* Bind an output whose declaration lies about dims that are known only at run time. */
+void pdm_tr_out_as_is(pdm_tr_op *t, const char *slot, pdm_ir_value *value);
+
 /* A constant of shape [1] in the element type of x, for use with broadcasting. */
 pdm_ir_value *pdm_tr_like_const(pdm_tr_op *t, pdm_ir_value *x, double value);
 /* Small constant tensors. */

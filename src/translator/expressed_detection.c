@@ -176,7 +176,7 @@ void pdm_tr_h_generate_proposals(pdm_tr_op *t)
                      {"pixel_offset", pdm_tr_a_bool(t, true), 0}));
     pdm_ir_value *counts = pdm_tr_result(op, 2);
     pdm_ir_value *rois = pdm_tr_with_lengths(t, pdm_tr_result(op, 0), pdm_tr_cast(t, counts, PDM_I64));
-    pdm_tr_out(t, "RpnRois", rois);
-    pdm_tr_out(t, "RpnRoiProbs", pdm_tr_with_lod_of(t, pdm_tr_result(op, 1), rois));
-    pdm_tr_out(t, "RpnRoisNum", counts);
+    pdm_tr_out_as_is(t, "RpnRois", rois);
+    pdm_tr_out_as_is(t, "RpnRoiProbs", pdm_tr_with_lod_of(t, pdm_tr_result(op, 1), rois));
+    pdm_tr_out_as_is(t, "RpnRoisNum", counts);
 }

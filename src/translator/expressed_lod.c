@@ -45,21 +45,16 @@ pdm_ir_value *pdm_tr_lengths(pdm_tr_op *t, pdm_ir_value *x)
     return pdm_tr_cast(t, vector_of(t, pdm_tr_result(op, 0)), PDM_I64);
 }
 
-static pdm_ir_value *sums(pdm_tr_op *t, pdm_ir_value *x, bool exclusive)
+pdm_ir_value *pdm_tr_running_sum(pdm_tr_op *t, pdm_ir_value *lengths)
 {
     pdm_ir_value *axis = pdm_tr_const_i(t, PDM_I32, 0);
-    return pdm_tr_emit1(t, "pd_op.cumsum", PDM_TR_OPS(x, axis),
-                        PDM_TR_ATTRS({"exclusive", pdm_tr_a_bool(t, exclusive), 0}));
+    return pdm_tr_emit1(t, "pd_op.cumsum", PDM_TR_OPS(lengths, axis), PDM_TR_NO_ATTRS);
 }
 
 pdm_ir_value *pdm_tr_starts(pdm_tr_op *t, pdm_ir_value *lengths)
 {
-    return sums(t, lengths, true);
-}
-
-pdm_ir_value *pdm_tr_running_sum(pdm_tr_op *t, pdm_ir_value *lengths)
-{
-    return sums(t, lengths, false);
+    /* The op's exclusive form is wrong for one element. */
+    return pdm_tr_binary(t, "pd_op.subtract", pdm_tr_running_sum(t, lengths), lengths);
 }
 
 pdm_ir_value *pdm_tr_repeat(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *times)
@@ -85,7 +80,7 @@ pdm_ir_value *pdm_tr_with_offsets(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *o
 pdm_ir_value *pdm_tr_with_lengths(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths)
 {
     pdm_ir_value *parts[2] = {pdm_tr_fill_i(t, (int64_t[]){1}, 1, PDM_I64, 0),
-                              sums(t, lengths, false)};
+                              pdm_tr_running_sum(t, lengths)};
     return pdm_tr_with_offsets(t, x, pdm_tr_cast(t, pdm_tr_concat(t, parts, 2, 0), PDM_I32));
 }
 

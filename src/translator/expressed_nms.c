@@ -103,8 +103,8 @@ void pdm_tr_h_multiclass_nms(pdm_tr_op *t)
         if (pdm_tr_has_out(t, "Index"))
             index = pdm_tr_with_lod_of(t, index, out);
     }
-    pdm_tr_out(t, "Out", out);
-    pdm_tr_out(t, "Index", index);
+    pdm_tr_out_as_is(t, "Out", out);
+    pdm_tr_out_as_is(t, "Index", index);
 }
 
 /* ---- RetinaNet ------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ void pdm_tr_h_retinanet_detection_output(pdm_tr_op *t)
     const int64_t six[2] = {1, 6};
     rows = pdm_tr_binary(t, "pd_op.add", best_first(t, rows, counts),
                          pdm_tr_table_f(t, six, 2, pdm_tr_dtype_of(rows), first, 6));
-    pdm_tr_out(t, "Out", pdm_tr_with_lengths(t, rows, counts));
+    pdm_tr_out_as_is(t, "Out", pdm_tr_with_lengths(t, rows, counts));
 }
 
 /* ---- locality-aware -------------------------------------------------------------------------- */
@@ -352,5 +352,5 @@ void pdm_tr_h_locality_aware_nms(pdm_tr_op *t)
         pdm_tr_binary(t, "pd_op.greater_than", values[2], pdm_tr_like_const(t, values[2], 0));
     scores = pdm_tr_where(t, groups, values[1], pdm_tr_full_like(t, values[1], -__builtin_inf(), dtype));
     pdm_ir_op *op = emit_nms3(t, &how, values[0], pdm_tr_transpose(t, scores, swap, 3), NULL);
-    pdm_tr_out(t, "Out", old_form(t, pdm_tr_result(op, 0), pdm_tr_result(op, 2), 6));
+    pdm_tr_out_as_is(t, "Out", old_form(t, pdm_tr_result(op, 0), pdm_tr_result(op, 2), 6));
 }

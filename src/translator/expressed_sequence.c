@@ -115,7 +115,7 @@ void pdm_tr_h_sequence_pad(pdm_tr_op *t)
     int64_t fixed = pdm_tr_int(t, "padded_length");
     pdm_ir_value *lengths = pdm_tr_lengths(t, x);
     pdm_ir_value *width = fixed > 0 ? PDM_TR_INTS(t, fixed) : longest(t, lengths);
-    pdm_tr_out(t, "Out", padded(t, x, lengths, pad, width, fixed));
+    pdm_tr_out_as_is(t, "Out", padded(t, x, lengths, pad, width, fixed));
     pdm_tr_out(t, "Length", lengths);
 }
 
@@ -132,7 +132,10 @@ void pdm_tr_h_sequence_unpad(pdm_tr_op *t)
         pdm_tr_binary(t, "pd_op.multiply", pdm_tr_row_numbers(t, x), width);
     pdm_ir_value *numbers = pdm_tr_iota(t, total(t, lengths), PDM_I64);
     pdm_ir_value *rows = rows_from(t, first, lengths, numbers);
-    pdm_tr_out(t, "Out", pdm_tr_with_lengths(t, pdm_tr_take(t, flat, rows), lengths));
+    pdm_ir_value *out = pdm_tr_take(t, flat, rows);
+    if (pdm_tr_rank(x) == 2) /* rows of one number keep a dim for it */
+        out = pdm_tr_unsqueeze(t, out, (int64_t[]){1}, 1);
+    pdm_tr_out(t, "Out", pdm_tr_with_lengths(t, out, lengths));
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
