@@ -34,6 +34,7 @@ libpdm_exec_la_SOURCES += \
 # layers of networks
 libpdm_exec_la_SOURCES += \
 	src/exec/kernels/fused.def \
+	src/exec/kernels/fused_lod_rnn.c \
 	src/exec/kernels/loss.def \
 	src/exec/kernels/nn.def \
 	src/exec/kernels/nn_conv.c \
@@ -42,10 +43,13 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/nn_grid.c \
 	src/exec/kernels/nn_impl.h \
 	src/exec/kernels/nn_interp.c \
+	src/exec/kernels/nn_lod_impl.h \
+	src/exec/kernels/nn_lod_rnn.c \
 	src/exec/kernels/nn_matmul.c \
 	src/exec/kernels/nn_norm.c \
 	src/exec/kernels/nn_norm_misc.c \
 	src/exec/kernels/nn_pool.c \
+	src/exec/kernels/nn_rnn.c \
 	src/exec/kernels/nn_window.c
 
 # elementwise functions and reductions

@@ -65,7 +65,7 @@ static double sample(const sampler *s, int64_t base, const double at[3])
     double low[3], corner[3], sum = 0;
 
     for (int d = 0; d < 3; d++)
-        low[d] = s->nearest ? round(at[d]) : floor(at[d]);
+        low[d] = s->nearest ? rint(at[d]) : floor(at[d]);
     if (s->nearest)
         return element(s, base, low);
     for (int i = 0; i < 8; i++) {

@@ -38,7 +38,7 @@ static void find_part(const pool *p, const int64_t at[3], part *r)
         if (p->starts[d]) {
             begin = p->starts[d][at[d]];
             end = p->ends[d][at[d]];
-        } else if (p->adaptive) {
+        } else if (p->adaptive && p->mode != MAX) { /* a plain maximum keeps its strides */
             begin = at[d] * w->in[d] / w->out[d];
             end = ceil_div((at[d] + 1) * w->in[d], w->out[d]);
         } else {
@@ -52,7 +52,7 @@ static void find_part(const pool *p, const int64_t at[3], part *r)
         end = end > w->in[d] ? w->in[d] : end;
         r->begin[d] = begin;
         r->end[d] = end;
-        r->size *= p->exclusive || p->adaptive ? end - begin : whole;
+        r->size *= p->exclusive || p->adaptive ? end - begin : whole; /* as signed as it is */
     }
 }
 
@@ -261,7 +261,7 @@ pdm_status pdm_kernel_fractional_max_pool(pdm_k *k)
     if (u == 0)
         u = pdm_rng_uniform(k->rng);
     for (int d = 0; d < 3; d++) {
-        if (p.w.out[d] > p.w.in[d] || size[d] > p.w.in[d])
+        if (p.w.out[d] > p.w.in[d] - (size[d] > 0 ? size[d] - 1 : 0))
             return pdm_k_fail(k, "%lld places do not fit in %lld", (long long)p.w.out[d],
                               (long long)p.w.in[d]);
     }
