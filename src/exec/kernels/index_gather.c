@@ -152,7 +152,7 @@ pdm_status pdm_kernel_scatter_nd_add(pdm_k *k)
     if (updates->dtype != x->dtype || pdm_tensor_count(updates) != count * row)
         pdm_k_fail(k, "the updates do not fit in type or shape");
     else
-        out = pdm_out_copy(k, x);
+        out = pdm_k_out_copy(k, x);
     for (int64_t i = 0; out && PDM_K_OK(k) && i < count; i++)
         pdm_add_elements(k, x->dtype, pdm_at(out, offsets[i], size),
                          pdm_at(updates->data, i * row, size), row);
@@ -341,7 +341,7 @@ pdm_status pdm_kernel_put_along_axis(pdm_k *k)
     if (!along_axis(k, x, index, axis, &a))
         return k->status;
     int64_t *from = value_places(k, values, index);
-    void *out = from ? pdm_out_copy(k, x) : NULL;
+    void *out = from ? pdm_k_out_copy(k, x) : NULL;
     const size_t size = pdm_dtype_size(x->dtype);
     for (int64_t i = 0; out && how == ASSIGN && i < a.count; i++)
         memcpy(pdm_at(out, a.offsets[i], size), pdm_at(values->data, from[i], size), size);

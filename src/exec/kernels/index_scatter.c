@@ -19,7 +19,7 @@ pdm_status pdm_kernel_scatter(pdm_k *k)
         pdm_tensor_count(updates) != total)
         return pdm_k_fail(k, "the updates do not fit in type or shape");
     int64_t *places = pdm_indices(k, index, x->dims[0], true);
-    void *out = places ? pdm_out_copy(k, x) : NULL;
+    void *out = places ? pdm_k_out_copy(k, x) : NULL;
     const size_t size = pdm_dtype_size(x->dtype), bytes = (size_t)row * size;
     for (int64_t i = 0; out && !overwrite && i < n; i++)
         memset(pdm_at(out, places[i] * row, size), 0, bytes);
@@ -50,7 +50,7 @@ pdm_status pdm_kernel_index_add(pdm_k *k)
     if (PDM_K_OK(k) && !fits)
         pdm_k_fail(k, "what is added does not fit in type or shape");
     int64_t *places = PDM_K_OK(k) ? pdm_indices(k, index, x->dims[axis], true) : NULL;
-    void *out = places ? pdm_out_copy(k, x) : NULL;
+    void *out = places ? pdm_k_out_copy(k, x) : NULL;
     if (out) {
         const int64_t outer = pdm_k_product(x->dims, 0, axis), dim = x->dims[axis];
         const int64_t row = pdm_k_product(x->dims, axis + 1, x->rank);
@@ -214,7 +214,7 @@ static void put(pdm_k *k, const pdm_tensor *x, const tuples *t, const pdm_tensor
     const size_t size = pdm_dtype_size(x->dtype);
     int64_t *places = tuple_places(k, x, t);
     void *values = places ? spread_values(k, value, rank, dims) : NULL;
-    void *out = values ? pdm_out_copy(k, x) : NULL;
+    void *out = values ? pdm_k_out_copy(k, x) : NULL;
     for (int64_t i = 0; out && PDM_K_OK(k) && i < count; i++) {
         void *to = pdm_at(out, places[i], size), *from = pdm_at(values, i * row, size);
         if (accumulate)

@@ -163,7 +163,7 @@ pdm_status pdm_kernel_fill_diagonal(pdm_k *k)
     if (x->rank < 2)
         return pdm_k_fail(k, "a tensor with %d dimensions has no diagonal", x->rank);
     const int64_t last = x->dims[x->rank - 1], count = pdm_tensor_count(x);
-    void *out = pdm_out_copy(k, x);
+    void *out = pdm_k_out_copy(k, x);
     if (!out)
         return k->status;
     const pdm_element e = pdm_element_of_double(value, x->dtype);
@@ -201,7 +201,7 @@ pdm_status pdm_kernel_fill_diagonal_tensor(pdm_k *k)
         fits = y->dims[extra + i] == p.dims[i];
     if (!fits)
         return pdm_k_fail(k, "the new diagonals do not fit in type or shape");
-    void *out = pdm_out_copy(k, x);
+    void *out = pdm_k_out_copy(k, x);
     pdm_dense_strides(p.rank + 1, p.dims, from);
     for (int i = 0; i <= p.rank; i++)
         pdm_box_add(&box, p.dims[i], p.strides[i], from[i]);

@@ -22,19 +22,17 @@ static bool simplify(pdm_box *box)
     int n = 0;
 
     for (int i = 0; i < box->rank; i++) {
-        if (box->dims[i] == 0)
+        const int64_t dim = box->dims[i], to = box->to[i], from = box->from[i];
+        if (dim == 0)
             return false;
-        if (box->dims[i] == 1)
+        if (dim == 1)
             continue;
-        if (n > 0 && box->to[n - 1] == box->to[i] * box->dims[i] &&
-            box->from[n - 1] == box->from[i] * box->dims[i])
-            n--;
+        if (n > 0 && box->to[n - 1] == to * dim && box->from[n - 1] == from * dim)
+            box->dims[n - 1] *= dim;
         else
-            box->dims[n] = 1;
-        box->dims[n] *= box->dims[i];
-        box->to[n] = box->to[i];
-        box->from[n] = box->from[i];
-        n++;
+            box->dims[n++] = dim;
+        box->to[n - 1] = to;
+        box->from[n - 1] = from;
     }
     box->rank = n;
     return true;
@@ -251,7 +249,7 @@ pdm_status pdm_take(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *inde
     return k->status;
 }
 
-void *pdm_out_copy(pdm_k *k, const pdm_tensor *x)
+void *pdm_k_out_copy(pdm_k *k, const pdm_tensor *x)
 {
     void *out = x ? pdm_k_out_like(k, 0, x) : NULL;
 

@@ -43,7 +43,7 @@ void pdm_elements_copy(size_t size, int64_t n, void *to, const void *from, const
 /* Result 0 is x with the elements index[0..n) of an axis. */
 pdm_status pdm_take(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *index, int64_t n);
 /* Result 0 as a copy of x, LoD too; NULL after a failure or when nobody wants it. */
-void *pdm_out_copy(pdm_k *k, const pdm_tensor *x);
+void *pdm_k_out_copy(pdm_k *k, const pdm_tensor *x);
 
 /* ---- shapes ------------------------------------------------------------------------------------
  */

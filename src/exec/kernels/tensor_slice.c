@@ -327,7 +327,7 @@ static pdm_status assign_part(pdm_k *k, const pdm_tensor *x, size_t operand, con
         empty |= box.dims[i] == 0;
     if (!empty && !spread(k, &from->shape, &box))
         return k->status;
-    void *out = pdm_out_copy(k, x);
+    void *out = pdm_k_out_copy(k, x);
     const size_t size = pdm_dtype_size(x->dtype);
     if (out && !empty)
         pdm_box_copy(k, &box, size, pdm_at(out, at, size), from->data);
