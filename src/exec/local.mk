@@ -65,7 +65,18 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/math_impl.h \
 	src/exec/kernels/math_misc.c \
 	src/exec/kernels/math_scale.c \
-	src/exec/kernels/math_special.c
+	src/exec/kernels/math_special.c \
+	src/exec/kernels/reduce.c \
+	src/exec/kernels/reduce.def \
+	src/exec/kernels/reduce_arg.c \
+	src/exec/kernels/reduce_count.c \
+	src/exec/kernels/reduce_engine.c \
+	src/exec/kernels/reduce_impl.h \
+	src/exec/kernels/reduce_order.c \
+	src/exec/kernels/reduce_scan.c \
+	src/exec/kernels/reduce_softmax.c \
+	src/exec/kernels/reduce_sort.c \
+	src/exec/kernels/reduce_unique.c
 
 # vision, detection, sequences, linear algebra, quantization
 libpdm_exec_la_SOURCES += \

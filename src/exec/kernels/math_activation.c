@@ -114,36 +114,6 @@ pdm_status pdm_kernel_gelu(pdm_k *k)
 
 /* ---- several results or operands ---------------------------------------------------------------- */
 
-/* Slopes are random in training and their mean in test mode. */
-static double rrelu_slope(pdm_k *k, bool test, double lower, double upper)
-{
-    return test || !k->rng ? (lower + upper) / 2
-                           : lower + (upper - lower) * pdm_rng_uniform(k->rng);
-}
-
-pdm_status pdm_kernel_rrelu(pdm_k *k)
-{
-    const pdm_tensor *x = pdm_k_in(k, 0);
-    const double lower = pdm_k_float(k, "lower"), upper = pdm_k_float(k, "upper");
-    const bool test = pdm_k_bool_or(k, "is_test", false);
-    if (!x || !PDM_K_OK(k))
-        return k->status;
-    if (!pdm_dtype_is_float(x->dtype))
-        return pdm_k_unsupported_dtype(k, x->dtype);
-    const bool wants_noise = pdm_k_wants(k, 1);
-
-    if (!pdm_k_out_like(k, 0, x) || (wants_noise && !pdm_k_out_like(k, 1, x)))
-        return k->status;
-    for (int64_t i = 0; i < pdm_tensor_count(x); i++) {
-        const double v = pdm_get_double(x, i);
-        const double slope = v < 0 ? rrelu_slope(k, test, lower, upper) : 1;
-        pdm_set_double(pdm_k_out_tensor(k, 0), i, v * slope);
-        if (wants_noise)
-            pdm_set_double(pdm_k_out_tensor(k, 1), i, slope);
-    }
-    return k->status;
-}
-
 #define SWIGLU_LOOP(code, suffix, type, acc, load, store, name)                                    \
     static void name##_##suffix(const void *xdata, const void *ydata, void *zdata, int64_t n)      \
     {                                                                                              \

@@ -107,10 +107,29 @@ static void merge_dims(pdm_walk *walk)
     }
 }
 
+void pdm_walk_finish(pdm_walk *walk, int rank, const int64_t *dims)
+{
+    walk->rank = 0;
+    for (int d = 0; d < rank; d++) { /* dims of 1 are of no account */
+        if (dims[d] == 1)
+            continue;
+        walk->dims[walk->rank] = dims[d];
+        for (int t = 0; t < walk->operands; t++)
+            walk->strides[t][walk->rank] = walk->strides[t][d];
+        walk->rank++;
+    }
+    merge_dims(walk);
+    if (walk->rank == 0) {
+        walk->rank = 1;
+        walk->dims[0] = 1;
+        for (int t = 0; t < walk->operands; t++)
+            walk->strides[t][0] = 0;
+    }
+}
+
 void pdm_walk_init(pdm_walk *walk, int rank, const int64_t *dims, int operands,
                    const pdm_tensor *const *tensors)
 {
-    walk->rank = 0;
     walk->operands = operands;
     for (int t = 0; t < operands; t++) {
         const pdm_tensor *x = tensors[t];
@@ -121,21 +140,7 @@ void pdm_walk_init(pdm_walk *walk, int rank, const int64_t *dims, int operands,
             stride *= size;
         }
     }
-    for (int d = 0; d < rank; d++) { /* dims of 1 are of no account */
-        if (dims[d] == 1)
-            continue;
-        walk->dims[walk->rank] = dims[d];
-        for (int t = 0; t < operands; t++)
-            walk->strides[t][walk->rank] = walk->strides[t][d];
-        walk->rank++;
-    }
-    merge_dims(walk);
-    if (walk->rank == 0) {
-        walk->rank = 1;
-        walk->dims[0] = 1;
-        for (int t = 0; t < operands; t++)
-            walk->strides[t][0] = 0;
-    }
+    pdm_walk_finish(walk, rank, dims);
 }
 
 void pdm_walk_range(const pdm_walk *walk, int64_t begin, int64_t end, pdm_walk_run run, void *arg)

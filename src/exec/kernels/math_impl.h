@@ -120,6 +120,8 @@ typedef struct pdm_walk {
 /* Set up for operands that broadcast to dims; neighbouring dims are merged where possible. */
 void pdm_walk_init(pdm_walk *walk, int rank, const int64_t *dims, int operands,
                    const pdm_tensor *const *tensors);
+/* The same when operands and strides (one for each of dims) are filled in. */
+void pdm_walk_finish(pdm_walk *walk, int rank, const int64_t *dims);
 /* Call run(arg, offsets of the operands, first element of the result, n) for the innermost runs
  * that make up [begin, end) of the result. */
 typedef void (*pdm_walk_run)(void *arg, const int64_t *offsets, int64_t first, int64_t n);
