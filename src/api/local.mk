@@ -4,6 +4,7 @@ libpdm_api_la_CPPFLAGS = $(AM_CPPFLAGS) $(CJSON_CFLAGS)
 libpdm_api_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_api_la_SOURCES = \
 	src/api/api.h \
+	src/api/bundle.c \
 	src/api/context.c \
 	src/api/convert.c \
 	src/api/dump.c \
@@ -11,6 +12,9 @@ libpdm_api_la_SOURCES = \
 	src/api/model_info.c \
 	src/api/model_load.c \
 	src/api/model_params.c \
+	src/api/plan.c \
+	src/api/run.h \
+	src/api/session.c \
 	src/api/write.c
 
 pdmincludedir = $(includedir)/pdmigrate

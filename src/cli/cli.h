@@ -10,6 +10,9 @@
 #include "cmds.def"
 #undef CMD
 
+/* Whether the user asked to stop (SIGINT); any thread may ask. */
+bool cli_interrupted(void *user);
+
 /* --help of a command, and the manual page in roff: made of the same tables. */
 void cli_print_help(FILE *out, cli_command command);
 void cli_print_man(FILE *out);

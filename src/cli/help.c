@@ -21,6 +21,10 @@ static const struct {
     {CLI_SHOW, "pdmigrate show --text old.pdmodel", "the whole program"},
     {CLI_SHOW, "pdmigrate show --dot inference.json | dot -Tsvg -o graph.svg",
      "the program as a picture"},
+    {CLI_RUN, "pdmigrate run old.pdmodel --io in.npz -o out.npz",
+     "runs the model on recorded inputs and writes its outputs"},
+    {CLI_RUN, "pdmigrate run inference.json --random --shape x=1,3,640,640 --threads 2 --profile",
+     "where the time goes, on random inputs"},
 };
 
 static const struct {
@@ -178,6 +182,8 @@ static void man_options(FILE *out)
         roff_line(out, row->help);
         if (row->commands == 1u << CLI_SHOW)
             fputs("(show)\n", out);
+        if (row->commands == 1u << CLI_RUN)
+            fputs("(run)\n", out);
         if (row->commands == 1u << CLI_CONVERT)
             fputs("(conversion)\n", out);
     }

@@ -7,6 +7,7 @@ src_cli_pdmigrate_LDADD = $(PDM_API_LIBS)
 src_cli_pdmigrate_SOURCES = \
 	src/cli/cli.h \
 	src/cli/cmd_convert.c \
+	src/cli/cmd_run.c \
 	src/cli/cmd_show.c \
 	src/cli/cmds.def \
 	src/cli/help.c \

@@ -13,7 +13,7 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
-static bool is_interrupted(void *user)
+bool cli_interrupted(void *user)
 {
     (void)user;
     return interrupted != 0;
@@ -46,7 +46,7 @@ static int run(const cli_options *options, cli_report *report)
         .on_diagnostic = cli_report_diagnostic,
         .user = report,
         .verbose = options->has[OPT_VERBOSE],
-        .cancelled = is_interrupted,
+        .cancelled = cli_interrupted,
     };
     pdm_context *context = NULL;
     const pdm_status status = pdm_context_create(&context_options, &context);

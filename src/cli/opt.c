@@ -1,5 +1,6 @@
 #include "opt.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ const cli_command_row cli_commands[CLI_NUM_COMMANDS] = {
 
 #define C (1u << CLI_CONVERT)
 #define S (1u << CLI_SHOW)
+#define R (1u << CLI_RUN)
 const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #define OPT(code, name, letter, arg, commands, help) {name, letter, arg, commands, help},
 #include "opts.def"
@@ -22,6 +24,7 @@ const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 };
 #undef C
 #undef S
+#undef R
 
 static const char see_help[] = "see pdmigrate --help";
 
@@ -153,6 +156,11 @@ static int take_option(cli_report *report, cli_options *out, int i, const char *
         return cli_usage(report, see_help, "--help=%s: only --help and --help=man exist", arg);
     out->has[i] = true;
     out->arg[i] = arg;
+    if (i == OPT_SHAPE) {
+        if (out->num_shapes == CLI_MAX_SHAPES)
+            return cli_usage(report, NULL, "--shape is given more than %d times", CLI_MAX_SHAPES);
+        out->shapes[out->num_shapes++] = arg;
+    }
     return 0;
 }
 
@@ -216,6 +224,36 @@ static int split_fetch(cli_report *report, cli_options *out)
     return 0;
 }
 
+static int take_number(cli_report *report, const cli_options *options, cli_opt opt, uint64_t max,
+                       uint64_t *out)
+{
+    const char *text = options->arg[opt];
+    char *end;
+
+    if (!text)
+        return 0;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || value > max)
+        return cli_usage(report, NULL, "--%s %s: a number up to %llu is wanted", cli_opts[opt].name,
+                         text, (unsigned long long)max);
+    *out = value;
+    return 0;
+}
+
+static int check_run(cli_report *report, cli_options *out)
+{
+    int failed = take_number(report, out, OPT_SEED, UINT64_MAX, &out->seed);
+
+    if (!failed)
+        failed = take_number(report, out, OPT_THREADS, 256, &out->threads);
+    if (!failed)
+        failed = take_number(report, out, OPT_MAX_ITERATIONS, UINT64_MAX, &out->max_iterations);
+    if (!failed && out->num_shapes > 0 && !out->has[OPT_RANDOM])
+        return cli_usage(report, "add --random", "--shape is for random inputs");
+    return failed;
+}
+
 static int check_values(cli_report *report, cli_options *out)
 {
     const char *format = out->arg[OPT_FORMAT];
@@ -237,7 +275,8 @@ static int check_values(cli_report *report, cli_options *out)
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
     if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] > 1)
         return cli_usage(report, NULL, "--text, --dot and --ops exclude each other");
-    return split_fetch(report, out);
+    const int failed = check_run(report, out);
+    return failed ? failed : split_fetch(report, out);
 }
 
 static int take_model(cli_report *report, cli_options *out, int count, char **words)
@@ -284,7 +323,7 @@ int cli_parse(int argc, char **argv, cli_report *report, cli_options *out)
 {
     int failed;
 
-    *out = (cli_options){.command = CLI_CONVERT, .json = wants_json(argc, argv)};
+    *out = (cli_options){.command = CLI_CONVERT, .threads = 1, .json = wants_json(argc, argv)};
     report->json = out->json;
     if (argc < 2)
         return cli_usage(report, see_help, "no model is given");

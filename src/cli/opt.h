@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum cli_command {
 #define CMD(code, name, run, args, summary) code,
@@ -35,6 +36,8 @@ typedef struct cli_opt_row {
 
 extern const cli_opt_row cli_opts[CLI_NUM_OPTS];
 
+enum { CLI_MAX_SHAPES = 64 };
+
 typedef struct cli_options {
     cli_command command;
     bool has[CLI_NUM_OPTS];
@@ -44,6 +47,9 @@ typedef struct cli_options {
     char *fetch_text;
     size_t num_fetch;
     int pir_version;
+    const char *shapes[CLI_MAX_SHAPES]; /* arguments of --shape */
+    size_t num_shapes;
+    uint64_t seed, threads, max_iterations;
     bool json;
 } cli_options;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/intern.h"
 #include "exec/plan.h"
 
@@ -13,6 +14,12 @@ typedef struct tuple {
     pdm_value *values;
     size_t count;
 } tuple;
+
+/* Where the caller wants an output. */
+typedef struct target {
+    void *data;
+    size_t bytes;
+} target;
 
 typedef struct stack {
     tuple *tuples;
@@ -28,6 +35,7 @@ struct pdm_exec_session {
     pdm_value **in, **out; /* what instructions see, see first_in and first_out */
     pdm_value *scratch;    /* new values of results in place */
     pdm_tensor *inputs;
+    target *targets; /* by output */
     stack *stacks;
     uint32_t *pending, *ready; /* of the top block's graph */
     uint64_t num_random;       /* executions of random ops in this run */
@@ -105,11 +113,12 @@ pdm_status pdm_exec_session_create(const pdm_exec_plan *plan, const pdm_exec_opt
     s->out = room_for(plan->total_out, sizeof *s->out);
     s->scratch = room_for(plan->total_scratch, sizeof *s->scratch);
     s->inputs = room_for(plan->num_inputs, sizeof *s->inputs);
+    s->targets = room_for(plan->num_outputs, sizeof *s->targets);
     s->stacks = room_for(plan->num_stacks, sizeof *s->stacks);
     s->pending = room_for(plan->top->num_instrs, sizeof *s->pending);
     s->ready = room_for(plan->top->num_instrs, sizeof *s->ready);
-    if (s->values && s->users && s->in && s->out && s->scratch && s->inputs && s->stacks &&
-        s->pending && s->ready)
+    if (s->values && s->users && s->in && s->out && s->scratch && s->inputs && s->targets &&
+        s->stacks && s->pending && s->ready)
         status = make_lists(s);
     if (status == PDM_OK)
         status = pdm_exec_memory_create(plan->num_results, &s->memory);
@@ -155,6 +164,7 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
     free(s->out);
     free(s->scratch);
     free(s->inputs);
+    free(s->targets);
     free(s->stacks);
     free(s->pending);
     free(s->ready);
@@ -166,6 +176,11 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
 void pdm_exec_set_input(pdm_exec_session *s, size_t index, const pdm_tensor *tensor)
 {
     pdm_tensor_ref(&s->inputs[index], tensor);
+}
+
+void pdm_exec_set_output(pdm_exec_session *s, size_t index, void *data, size_t bytes)
+{
+    s->targets[index] = (target){data, data ? bytes : 0};
 }
 
 const pdm_value *pdm_exec_output(const pdm_exec_session *s, size_t index)
@@ -233,13 +248,33 @@ typedef struct call {
     const pdm_exec_instr *instr;
 } call;
 
+/* The caller's memory for a result that becomes an output; false: it has none of that size. */
+static bool use_target(const target *t, pdm_tensor *tensor, pdm_dtype dtype, int rank,
+                       const int64_t *dims)
+{
+    pdm_tensor made = {.dtype = dtype, .rank = rank, .data = t->data};
+    uint64_t count, bytes;
+
+    if (!t->data || !pdm_count_elements(dims, (size_t)rank, &count) ||
+        !pdm_mul_u64(count, pdm_dtype_size(dtype), &bytes) || bytes != t->bytes)
+        return false;
+    memcpy(made.dims, dims, (size_t)rank * sizeof *dims);
+    pdm_tensor_deinit(tensor);
+    *tensor = made;
+    return true;
+}
+
 static pdm_status alloc_result(void *self, size_t index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
                                const int64_t *dims)
 {
     const call *c = self;
+    const pdm_exec_session *s = c->session;
+    const uint32_t result = c->instr->first_result + (uint32_t)index;
+    const uint32_t output = result < s->plan->num_results ? s->plan->output_of[result] : PDM_EXEC_NONE;
 
-    return pdm_exec_memory_alloc(c->session->memory, c->instr->first_result + (uint32_t)index, tensor,
-                                 dtype, rank, dims);
+    if (output != PDM_EXEC_NONE && use_target(&s->targets[output], tensor, dtype, rank, dims))
+        return PDM_OK;
+    return pdm_exec_memory_alloc(s->memory, result, tensor, dtype, rank, dims);
 }
 
 /* See pdm_exec_run. */
@@ -465,6 +500,17 @@ static pdm_status has_elements(pdm_exec_session *s, const pdm_exec_instr *instr)
     return PDM_OK;
 }
 
+static pdm_status copy(pdm_exec_session *s, const pdm_exec_instr *instr)
+{
+    pdm_value *from = instr->num_in ? at(s, instr->in[0]) : NULL, *to = at(s, instr->out[0]);
+
+    if (instr->deep && from && to && from != to && from->kind == PDM_VALUE_TENSOR) {
+        to->kind = PDM_VALUE_TENSOR;
+        return pdm_tensor_copy(&to->tensor, &from->tensor);
+    }
+    return instr->num_in ? assign(to, from, false) : PDM_OK;
+}
+
 /* ---- instructions ------------------------------------------------------------------------------- */
 
 static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
@@ -483,7 +529,7 @@ static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, uns
     case PDM_EXEC_HAS_ELEMENTS:
         return has_elements(s, instr);
     case PDM_EXEC_COPY:
-        return instr->num_in ? assign(at(s, instr->out[0]), at(s, instr->in[0]), false) : PDM_OK;
+        return copy(s, instr);
     }
     return PDM_INTERNAL;
 }

@@ -398,8 +398,10 @@ static pdm_status set_parameter(builder *b, pdm_exec_instr *instr)
     const char *name = text_attr(instr->op, "parameter_name");
 
     for (size_t i = 0; i < b->prms.n; i++) {
-        if (!strcmp(b->prms.v[i].name, name))
+        if (!strcmp(b->prms.v[i].name, name)) {
+            instr->deep = true;
             return copy_op(b, instr, b->prms.v[i].slot);
+        }
     }
     /* Written and never read: nothing to do. */
     return copy_op(b, instr, PDM_EXEC_NONE);
@@ -616,6 +618,36 @@ static void number_instrs(pdm_exec_plan *plan, pdm_exec_block *block)
     }
 }
 
+/* The results that become outputs as they are: a session can make them where the caller wants them. */
+static pdm_status match_outputs(builder *b)
+{
+    pdm_exec_plan *plan = b->plan;
+    uint32_t *output_of = take(b, plan->num_results, sizeof *output_of);
+    uint32_t *output_at = take(b, plan->num_slots, sizeof *output_at);
+
+    if (!output_of || !output_at)
+        return PDM_NOMEM;
+    for (uint32_t i = 0; i < plan->num_results; i++)
+        output_of[i] = PDM_EXEC_NONE;
+    for (uint32_t i = 0; i < plan->num_slots; i++)
+        output_at[i] = PDM_EXEC_NONE;
+    for (uint32_t i = 0; i < plan->num_outputs; i++)
+        output_at[plan->outputs[i].slot] = i;
+    /* From outputs to what is copied there, then to what makes that. */
+    for (size_t i = plan->top->num_instrs; i-- > 0;) {
+        const pdm_exec_instr *instr = &plan->top->instrs[i];
+        if (instr->kind == PDM_EXEC_COPY && instr->num_in > 0 && instr->in[0] != PDM_EXEC_NONE &&
+            instr->out[0] != PDM_EXEC_NONE && !instr->deep)
+            output_at[instr->in[0]] = output_at[instr->out[0]];
+        for (uint32_t k = 0; instr->kind == PDM_EXEC_KERNEL && k < instr->num_out; k++) {
+            if (instr->out[k] != PDM_EXEC_NONE && !(instr->in_place && instr->in_place[k]))
+                output_of[instr->first_result + k] = output_at[instr->out[k]];
+        }
+    }
+    plan->output_of = output_of;
+    return PDM_OK;
+}
+
 static pdm_status finish(builder *b, const pdm_exec_plan_options *options)
 {
     PDM_TRY(index_lists(b));
@@ -625,6 +657,7 @@ static pdm_status finish(builder *b, const pdm_exec_plan_options *options)
     if (!options || !options->keep_all)
         PDM_TRY(pdm_exec_plan_fold(b->plan, b->owners.v));
     number_instrs(b->plan, b->plan->top);
+    PDM_TRY(match_outputs(b));
     return pdm_exec_plan_order(b->plan, b->owners.v);
 }
 

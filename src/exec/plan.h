@@ -36,6 +36,7 @@ typedef struct pdm_exec_instr {
     pdm_exec_block *blocks[2];    /* IF: true, false; WHILE: body */
     const bool *may_move;         /* WHILE: by operand, nobody else has it */
     uint32_t stack;               /* PUSH, POP, HAS_ELEMENTS */
+    bool deep;                    /* COPY: into a parameter, which outlives the run */
     const uint32_t *touched;      /* slots of its block that it reads or writes, at any depth */
     uint32_t num_touched;
 } pdm_exec_instr;
@@ -84,6 +85,7 @@ struct pdm_exec_plan {
     uint32_t total_in, total_out, total_scratch;
     const uint32_t *users; /* by slot: instructions of its block that touch it; 0: never released */
     pdm_exec_list *lists;
+    const uint32_t *output_of; /* by result: the output that it becomes, or PDM_EXEC_NONE */
     const uint32_t *list_of; /* by slot: index into lists, or PDM_EXEC_NONE */
     pdm_exec_port *inputs, *outputs;
     pdm_exec_param *params;

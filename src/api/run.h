@@ -1,0 +1,37 @@
+/* What the files of src/api share about running models. */
+#ifndef PDM_API_RUN_H
+#define PDM_API_RUN_H
+
+#include "api/api.h"
+#include "base/checked.h"
+#include "base/npz.h"
+#include "exec/executor.h"
+
+#define PDM_API_MAX_LOD 16
+
+struct pdm_bundle {
+    pdm_context *context;
+    pdm_npz npz;
+};
+
+struct pdm_plan {
+    const pdm_model *model;
+    pdm_ir_module *owned; /* the translation of a legacy model */
+    pdm_exec_plan *exec;
+};
+
+/* Where the LoD pointers of a view stand. */
+typedef struct pdm_api_lod {
+    const int64_t *offsets[PDM_API_MAX_LOD];
+    size_t counts[PDM_API_MAX_LOD];
+} pdm_api_lod;
+
+/* lod NULL: the view has none. */
+void pdm_api_view(const pdm_tensor *tensor, pdm_api_lod *lod, pdm_tensor_view *out_view);
+/* A tensor that borrows the view's data; PDM_INVALID_ARG when the view is not sound. */
+PDM_MUST_USE pdm_status pdm_api_tensor(const pdm_tensor_view *view, pdm_tensor *out);
+/* Add a reference, and the LoD of "in:" and "out:" keys. */
+PDM_MUST_USE pdm_status pdm_api_bundle_add(pdm_bundle *bundle, const char *key,
+                                           const pdm_tensor *tensor);
+
+#endif
