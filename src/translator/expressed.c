@@ -147,11 +147,12 @@ static pdm_ir_value *table(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_d
     pdm_ir_type type = pdm_tr_tensor_type(t, dtype, dims, rank);
     if (!type || !values)
         return NULL;
-    pdm_ir_op *op = pdm_tr_emit_typed(
-        t, "pd_op.assign_value", PDM_TR_NO_OPS,
-        PDM_TR_ATTRS({"shape", pdm_tr_a_i32s(t, dims, rank), 0}, {"dtype", pdm_tr_a_dtype(t, dtype), 0},
-                     {"values", values, 0}, {"place", pdm_tr_a_place(t, 0), 0}),
-        &type, 1);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.assign_value", PDM_TR_NO_OPS,
+                          PDM_TR_ATTRS({"shape", pdm_tr_a_i32s(t, dims, rank), 0},
+                                       {"dtype", pdm_tr_a_dtype(t, dtype), 0},
+                                       {"values", values, 0}, {"place", pdm_tr_a_place(t, 0), 0}),
+                          &type, 1);
     return pdm_tr_result(op, 0);
 }
 
@@ -174,9 +175,9 @@ pdm_ir_value *pdm_tr_table_i(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm
 pdm_ir_value *pdm_tr_iota(pdm_tr_op *t, pdm_ir_value *length, pdm_dtype dtype)
 {
     pdm_ir_value *zero = pdm_tr_const_i(t, dtype, 0), *one = pdm_tr_const_i(t, dtype, 1);
-    return pdm_tr_emit1(t, "pd_op.arange", PDM_TR_OPS(zero, length, one),
-                        PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0},
-                                     {"place", pdm_tr_a_place(t, 0), 0}));
+    return pdm_tr_emit1(
+        t, "pd_op.arange", PDM_TR_OPS(zero, length, one),
+        PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0}, {"place", pdm_tr_a_place(t, 0), 0}));
 }
 
 /* ---- frequent ops ---------------------------------------------------------------------------- */
@@ -239,8 +240,8 @@ pdm_ir_value *pdm_tr_finite_log(pdm_tr_op *t, pdm_ir_value *x)
 pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name, double alpha,
                                 double beta)
 {
-    static const char *const plain[] = {"relu", "sigmoid", "tanh",      "relu6", "abs",
-                                        "sqrt", "exp",     "log",       "gelu",  "square",
+    static const char *const plain[] = {"relu", "sigmoid",  "tanh",      "relu6",      "abs",
+                                        "sqrt", "exp",      "log",       "gelu",       "square",
                                         "silu", "softsign", "hardswish", "tanh_shrink"};
     char op[64] = "pd_op.";
     if (t->failed || !name)

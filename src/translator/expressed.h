@@ -11,13 +11,14 @@ typedef struct pdm_tr_dim {
     int axis;
 } pdm_tr_dim;
 
-#define PDM_TR_DIM(n) ((pdm_tr_dim){(n), NULL, 0})
+#define PDM_TR_DIM(n)       ((pdm_tr_dim){(n), NULL, 0})
 #define PDM_TR_DIM_OF(v, a) ((pdm_tr_dim){-1, (v), (a)})
 
 /* Larger sizes than this are refused where a handler computes with them. */
 #define PDM_TR_MAX_DIM 0x7fffffff
 
-/* Dim of a value when it is known (negative axes count from the end), and not above PDM_TR_MAX_DIM, else -1. */
+/* Dim of a value when it is known (negative axes count from the end), and not above PDM_TR_MAX_DIM,
+ * else -1. */
 int64_t pdm_tr_known_dim(const pdm_ir_value *value, int axis);
 /* The product of dims [from, to) when all are known, else -1. */
 int64_t pdm_tr_known_product(const pdm_ir_value *value, int from, int to);
@@ -59,8 +60,8 @@ pdm_ir_value *pdm_tr_matmul(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *y, bool
 /* What the legacy losses do to a logarithm before they use it. */
 pdm_ir_value *pdm_tr_finite_log(pdm_tr_op *t, pdm_ir_value *x);
 /*
- * Deltas [..., 4] applied to boxes [x1, y1, x2, y2], which count their last pixel. The log of a scale is at
- * most `limit` (0: no limit); variances may be NULL.
+ * Deltas [..., 4] applied to boxes [x1, y1, x2, y2], which count their last pixel. The log of a
+ * scale is at most `limit` (0: no limit); variances may be NULL.
  */
 pdm_ir_value *pdm_tr_decode_boxes(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_value *deltas,
                                   pdm_ir_value *variances, double limit);
@@ -68,7 +69,8 @@ pdm_ir_value *pdm_tr_decode_boxes(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_valu
 pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name, double alpha,
                                 double beta);
 
-/* ---- LoD (expressed_lod.c) --------------------------------------------------------------------- */
+/* ---- LoD (expressed_lod.c) ---------------------------------------------------------------------
+ */
 
 /*
  * The framework carries the LoD of a tensor along at run time: most ops hand on that of their first
@@ -93,17 +95,19 @@ pdm_ir_value *pdm_tr_without_lod(pdm_tr_op *t, pdm_ir_value *x);
 /* 0, 1, ... for the first dim of x, int64; its LoD is not handed on. */
 pdm_ir_value *pdm_tr_row_numbers(pdm_tr_op *t, pdm_ir_value *x);
 /* Sequences side by side, [sequences, longest, ...], filled up with `pad` ([1] or one step). */
-pdm_ir_value *pdm_tr_padded(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths, pdm_ir_value *pad);
+pdm_ir_value *pdm_tr_padded(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths,
+                            pdm_ir_value *pad);
 /* LoD levels that the program declares for the first variable of an input slot. */
 int pdm_tr_lod_level(const pdm_tr_op *t, const char *slot);
 
-/* ---- loops --------------------------------------------------------------------------------------- */
+/* ---- loops
+ * --------------------------------------------------------------------------------------- */
 
 /* One turn: values holds the carried values on entry, and the new ones afterwards. */
 typedef void (*pdm_tr_turn)(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, void *user);
 /*
- * pd_op.while for turn = 0 .. limit - 1 (int64 [1]). The n carried values are replaced by what is left of them;
- * their types must not change from turn to turn.
+ * pd_op.while for turn = 0 .. limit - 1 (int64 [1]). The n carried values are replaced by what is
+ * left of them; their types must not change from turn to turn.
  */
 void pdm_tr_count_loop(pdm_tr_op *t, pdm_ir_value *limit, pdm_ir_value **values, size_t n,
                        pdm_tr_turn body, void *user);

@@ -71,15 +71,16 @@ pdm_ir_value *pdm_tr_decode_boxes(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_valu
         grow = pdm_tr_binary(t, "pd_op.minimum", grow, most);
     pdm_ir_value *centre = pdm_tr_binary(
         t, "pd_op.add", pdm_tr_binary(t, "pd_op.multiply", move, from.size), from.centre);
-    pdm_ir_value *half = pdm_tr_binary(t, "pd_op.multiply", pdm_tr_unary(t, "pd_op.exp", grow),
-                                       from.size);
+    pdm_ir_value *half =
+        pdm_tr_binary(t, "pd_op.multiply", pdm_tr_unary(t, "pd_op.exp", grow), from.size);
     half = pdm_tr_scale(t, half, 0.5, 0);
     pdm_ir_value *ends[2] = {pdm_tr_binary(t, "pd_op.subtract", centre, half),
                              pdm_tr_scale(t, pdm_tr_binary(t, "pd_op.add", centre, half), 1, -1)};
     return pdm_tr_concat(t, ends, 2, pdm_tr_need_rank(t, move) - 1);
 }
 
-/* Every class has deltas of its own; the box of the best class but the first (background) is assigned. */
+/* Every class has deltas of its own; the box of the best class but the first (background) is
+ * assigned. */
 void pdm_tr_h_box_decoder_and_assign(pdm_tr_op *t)
 {
     pdm_ir_value *prior = pdm_tr_in(t, "PriorBox"), *target = pdm_tr_in(t, "TargetBox"),
@@ -105,17 +106,16 @@ void pdm_tr_h_box_decoder_and_assign(pdm_tr_op *t)
         return;
     }
     pdm_ir_value *others = columns(t, score, 1, classes);
-    pdm_ir_value *best = pdm_tr_emit1(
-        t, "pd_op.argmax", PDM_TR_OPS(others, pdm_tr_const_i(t, PDM_I64, 1)),
-        PDM_TR_ATTRS({"keepdims", pdm_tr_a_bool(t, true), 0}));
+    pdm_ir_value *best =
+        pdm_tr_emit1(t, "pd_op.argmax", PDM_TR_OPS(others, pdm_tr_const_i(t, PDM_I64, 1)),
+                     PDM_TR_ATTRS({"keepdims", pdm_tr_a_bool(t, true), 0}));
     best = pdm_tr_unsqueeze(t, pdm_tr_scale(t, best, 1, 1), (int64_t[]){2}, 1);
     const pdm_tr_dim wide[3] = {PDM_TR_DIM_OF(target, 0), PDM_TR_DIM(1), PDM_TR_DIM(4)};
     best = pdm_tr_expand_dims(t, best, wide, 3);
     boxes = pdm_tr_squeeze(t, pdm_tr_take_along(t, boxes, best, 1), &middle, 1);
     /* A best score of -1 or less: no class at all. */
     pdm_ir_value *top = pdm_tr_reduce(t, "pd_op.max", others, &middle, 1, true);
-    pdm_ir_value *any =
-        pdm_tr_binary(t, "pd_op.greater_than", top, pdm_tr_like_const(t, top, -1));
+    pdm_ir_value *any = pdm_tr_binary(t, "pd_op.greater_than", top, pdm_tr_like_const(t, top, -1));
     any = pdm_tr_expand_dims(t, any, (pdm_tr_dim[]){wide[0], wide[2]}, 2);
     pdm_tr_out(t, "OutputAssignBox", pdm_tr_where(t, any, boxes, prior));
 }
@@ -127,7 +127,8 @@ void pdm_tr_h_polygon_box_transform(pdm_tr_op *t)
     int64_t channels = pdm_tr_known_dim(x, 1);
     pdm_dtype dtype = pdm_tr_dtype_of(x);
     if (pdm_tr_need_rank(t, x) != 4 || channels < 2 || channels % 2 || channels > 65536) {
-        pdm_tr_unsupported(t, NULL, "'polygon_box_transform' with an odd or unknown number of channels");
+        pdm_tr_unsupported(t, NULL,
+                           "'polygon_box_transform' with an odd or unknown number of channels");
         return;
     }
     double *flags = pdm_arena_calloc(&t->tr->scratch, (size_t)channels, sizeof *flags);
@@ -175,7 +176,8 @@ void pdm_tr_h_generate_proposals(pdm_tr_op *t)
                      {"min_size", pdm_tr_a_f32(t, smallest), 0}, {"eta", pdm_tr_a_f32(t, eta), 0},
                      {"pixel_offset", pdm_tr_a_bool(t, true), 0}));
     pdm_ir_value *counts = pdm_tr_result(op, 2);
-    pdm_ir_value *rois = pdm_tr_with_lengths(t, pdm_tr_result(op, 0), pdm_tr_cast(t, counts, PDM_I64));
+    pdm_ir_value *rois =
+        pdm_tr_with_lengths(t, pdm_tr_result(op, 0), pdm_tr_cast(t, counts, PDM_I64));
     pdm_tr_out_as_is(t, "RpnRois", rois);
     pdm_tr_out_as_is(t, "RpnRoiProbs", pdm_tr_with_lod_of(t, pdm_tr_result(op, 1), rois));
     pdm_tr_out_as_is(t, "RpnRoisNum", counts);

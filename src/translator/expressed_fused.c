@@ -13,7 +13,8 @@ void pdm_tr_h_fused_embedding_seq_pool(pdm_tr_op *t)
     if (t->failed || !w || !ids)
         return;
     if (strcmp(combiner, "sum") != 0) {
-        pdm_tr_unsupported(t, "combiner", "'fused_embedding_seq_pool' that combines by '%s'", combiner);
+        pdm_tr_unsupported(t, "combiner", "'fused_embedding_seq_pool' that combines by '%s'",
+                           combiner);
         return;
     }
     int64_t columns = pdm_tr_known_product(ids, 1, pdm_tr_need_rank(t, ids)),
@@ -76,9 +77,9 @@ static bool float_only(pdm_tr_op *t, const char *const *names, size_t n)
 
 static pdm_ir_value *hard_sigmoid(pdm_tr_op *t, pdm_ir_value *x, double slope, double offset)
 {
-    return pdm_tr_emit1(t, "pd_op.hardsigmoid", PDM_TR_OPS(x),
-                        PDM_TR_ATTRS({"slope", pdm_tr_a_f32(t, slope), 0},
-                                     {"offset", pdm_tr_a_f32(t, offset), 0}));
+    return pdm_tr_emit1(
+        t, "pd_op.hardsigmoid", PDM_TR_OPS(x),
+        PDM_TR_ATTRS({"slope", pdm_tr_a_f32(t, slope), 0}, {"offset", pdm_tr_a_f32(t, offset), 0}));
 }
 
 /* fuse_activation with fuse_alpha and fuse_beta, then fused_output_scale. */
@@ -127,7 +128,8 @@ static pdm_ir_value *maybe_transpose(pdm_tr_op *t, pdm_ir_value *x, const char *
 void pdm_tr_h_fc(pdm_tr_op *t)
 {
     static const char *const scales[] = {"Scale_in", "Scale_weights", "Scale_out"};
-    pdm_ir_value *x = pdm_tr_in(t, "Input"), *w = pdm_tr_in(t, "W"), *bias = pdm_tr_in_opt(t, "Bias");
+    pdm_ir_value *x = pdm_tr_in(t, "Input"), *w = pdm_tr_in(t, "W"),
+                 *bias = pdm_tr_in_opt(t, "Bias");
     int64_t lead = pdm_tr_int(t, "in_num_col_dims");
     const char *activation = pdm_tr_string_or(t, "activation_type", "");
     int rank = pdm_tr_need_rank(t, x);
@@ -156,8 +158,10 @@ void pdm_tr_h_fc(pdm_tr_op *t)
 void pdm_tr_h_fused_matmul(pdm_tr_op *t)
 {
     static const char *const scales[] = {"Scale_x", "Scale_y", "Scale_out"};
-    pdm_ir_value *x = pdm_tr_in(t, "X"), *y = pdm_tr_in(t, "Y"), *more = pdm_tr_in_opt(t, "ResidualData");
-    bool trans_x = pdm_tr_bool_or(t, "trans_x", false), trans_y = pdm_tr_bool_or(t, "trans_y", false);
+    pdm_ir_value *x = pdm_tr_in(t, "X"), *y = pdm_tr_in(t, "Y"),
+                 *more = pdm_tr_in_opt(t, "ResidualData");
+    bool trans_x = pdm_tr_bool_or(t, "trans_x", false),
+         trans_y = pdm_tr_bool_or(t, "trans_y", false);
     double alpha = pdm_tr_float_or(t, "matmul_alpha", 1);
     if (t->failed || !float_only(t, scales, 3))
         return;
@@ -203,7 +207,8 @@ static void conv_tail(pdm_tr_op *t, pdm_ir_value *out, const char *format)
 {
     pdm_ir_value *bias = pdm_tr_in_opt(t, "Bias"), *more = pdm_tr_in_opt(t, "ResidualData");
     if (bias)
-        out = pdm_tr_binary(t, "pd_op.add", out, channel_bias(t, bias, pdm_tr_need_rank(t, out), format));
+        out = pdm_tr_binary(t, "pd_op.add", out,
+                            channel_bias(t, bias, pdm_tr_need_rank(t, out), format));
     if (more)
         out = pdm_tr_binary(t, "pd_op.add", out, more);
     pdm_tr_out(t, "Output", fused_tail(t, out));
@@ -211,9 +216,11 @@ static void conv_tail(pdm_tr_op *t, pdm_ir_value *out, const char *format)
 
 void pdm_tr_h_fused_conv(pdm_tr_op *t)
 {
-    static const char *const scales[] = {"Scale_in", "Scale_weights", "Scale_out", "Scale_in_eltwise"};
+    static const char *const scales[] = {"Scale_in", "Scale_weights", "Scale_out",
+                                         "Scale_in_eltwise"};
     pdm_ir_value *x = pdm_tr_in(t, "Input"), *filter = pdm_tr_in(t, "Filter");
-    const char *format = pdm_tr_string(t, "data_format"), *padding = pdm_tr_string(t, "padding_algorithm");
+    const char *format = pdm_tr_string(t, "data_format"),
+               *padding = pdm_tr_string(t, "padding_algorithm");
     int64_t groups = pdm_tr_int(t, "groups");
     bool deep = strcmp(t->op->type, "fused_conv3d") == 0;
     pdm_ir_attr strides = list_attr(t, "strides"), paddings = list_attr(t, "paddings"),
@@ -226,7 +233,8 @@ void pdm_tr_h_fused_conv(pdm_tr_op *t)
               pdm_tr_emit1(t, deep ? "pd_op.conv3d" : "pd_op.conv2d", PDM_TR_OPS(x, filter),
                            PDM_TR_ATTRS({"strides", strides, 0}, {"paddings", paddings, 0},
                                         {"padding_algorithm", pdm_tr_a_str(t, padding), 0},
-                                        {"dilations", dilations, 0}, {"groups", pdm_tr_a_i32(t, groups), 0},
+                                        {"dilations", dilations, 0},
+                                        {"groups", pdm_tr_a_i32(t, groups), 0},
                                         {"data_format", pdm_tr_a_str(t, format), 0})),
               format);
 }
@@ -234,19 +242,20 @@ void pdm_tr_h_fused_conv(pdm_tr_op *t)
 void pdm_tr_h_conv2d_transpose_bias(pdm_tr_op *t)
 {
     pdm_ir_value *x = pdm_tr_in(t, "Input"), *filter = pdm_tr_in(t, "Filter");
-    const char *format = pdm_tr_string(t, "data_format"), *padding = pdm_tr_string(t, "padding_algorithm");
+    const char *format = pdm_tr_string(t, "data_format"),
+               *padding = pdm_tr_string(t, "padding_algorithm");
     int64_t groups = pdm_tr_int(t, "groups");
     pdm_ir_value *size = pdm_tr_int_operand(t, NULL, NULL, "output_size");
     pdm_ir_attr strides = list_attr(t, "strides"), paddings = list_attr(t, "paddings"),
                 dilations = list_attr(t, "dilations"), more = list_attr(t, "output_padding");
     if (t->failed || !strides || !paddings || !dilations || !more)
         return;
-    pdm_ir_value *out =
-        pdm_tr_emit1(t, "pd_op.conv2d_transpose", PDM_TR_OPS(x, filter, size),
-                     PDM_TR_ATTRS({"strides", strides, 0}, {"paddings", paddings, 0}, {"output_padding", more, 0},
-                                  {"padding_algorithm", pdm_tr_a_str(t, padding), 0},
-                                  {"dilations", dilations, 0}, {"groups", pdm_tr_a_i32(t, groups), 0},
-                                  {"data_format", pdm_tr_a_str(t, format), 0}));
+    pdm_ir_value *out = pdm_tr_emit1(
+        t, "pd_op.conv2d_transpose", PDM_TR_OPS(x, filter, size),
+        PDM_TR_ATTRS(
+            {"strides", strides, 0}, {"paddings", paddings, 0}, {"output_padding", more, 0},
+            {"padding_algorithm", pdm_tr_a_str(t, padding), 0}, {"dilations", dilations, 0},
+            {"groups", pdm_tr_a_i32(t, groups), 0}, {"data_format", pdm_tr_a_str(t, format), 0}));
     conv_tail(t, out, format);
 }
 
@@ -267,8 +276,10 @@ static pdm_ir_value *placed(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *y, int6
 void pdm_tr_h_fused_elementwise(pdm_tr_op *t)
 {
     static const char *const scales[] = {"scale_x", "scale_y", "scale_out"};
-    static const char *const ops[][2] = {{"add", "pd_op.add"}, {"sub", "pd_op.subtract"},
-                                         {"mul", "pd_op.multiply"}, {"div", "pd_op.divide"}};
+    static const char *const ops[][2] = {{"add", "pd_op.add"},
+                                         {"sub", "pd_op.subtract"},
+                                         {"mul", "pd_op.multiply"},
+                                         {"div", "pd_op.divide"}};
     const char *kind = t->op->type + strlen("fused_elementwise_"), *target = NULL;
     pdm_ir_value *x = pdm_tr_in(t, "X"), *y = pdm_tr_in(t, "Y");
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
@@ -289,9 +300,11 @@ void pdm_tr_h_fused_softplus(pdm_tr_op *t)
 {
     pdm_ir_value *x = pdm_tr_in(t, "X");
     double beta = pdm_tr_float(t, "beta"), threshold = pdm_tr_float(t, "threshold");
-    pdm_tr_out(t, "Out", fused_tail(t, pdm_tr_emit1(t, "pd_op.softplus", PDM_TR_OPS(x),
-                                                    PDM_TR_ATTRS({"beta", pdm_tr_a_f64(t, beta), 0},
-                                                                 {"threshold", pdm_tr_a_f64(t, threshold), 0}))));
+    pdm_tr_out(
+        t, "Out",
+        fused_tail(t, pdm_tr_emit1(t, "pd_op.softplus", PDM_TR_OPS(x),
+                                   PDM_TR_ATTRS({"beta", pdm_tr_a_f64(t, beta), 0},
+                                                {"threshold", pdm_tr_a_f64(t, threshold), 0}))));
 }
 
 /* ---- 8-bit integers -------------------------------------------------------------------------- */
@@ -348,7 +361,8 @@ static pdm_ir_value *one_direction(pdm_tr_op *t, pdm_ir_value *x, size_t index, 
 {
     pdm_ir_value *wx = pdm_tr_in_at(t, "WeightX", index), *wh = pdm_tr_in_at(t, "WeightH", index),
                  *bias = pdm_tr_num_in(t, "Bias") ? pdm_tr_in_at(t, "Bias", index) : NULL;
-    const char *activation = pdm_tr_string(t, "activation"), *gate = pdm_tr_string(t, "gate_activation");
+    const char *activation = pdm_tr_string(t, "activation"),
+               *gate = pdm_tr_string(t, "gate_activation");
     bool origin = pdm_tr_bool(t, "origin_mode");
     pdm_ir_op *op = pdm_tr_emit(t, "pd_op.fusion_gru", PDM_TR_OPS(x, NULL, wx, wh, bias),
                                 PDM_TR_ATTRS({"activation", pdm_tr_a_str(t, activation), 0},

@@ -12,9 +12,9 @@
 
 typedef struct interp {
     pdm_ir_value *x;
-    int spatial;   /* 1 to 3 */
-    int first;     /* axis of the first spatial dim */
-    double scale;  /* of the attribute */
+    int spatial;  /* 1 to 3 */
+    int first;    /* axis of the first spatial dim */
+    double scale; /* of the attribute */
 } interp;
 
 /* int(size * scale), both in float32, as an int32 tensor [spatial]. */
@@ -55,7 +55,8 @@ static bool whole_number(double v)
 void pdm_tr_h_interp_v1(pdm_tr_op *t)
 {
     const char *type = t->op->type;
-    const char *layout = pdm_tr_string(t, "data_layout"), *method = pdm_tr_string(t, "interp_method");
+    const char *layout = pdm_tr_string(t, "data_layout"),
+               *method = pdm_tr_string(t, "interp_method");
     interp in = {.x = pdm_tr_in(t, "X")};
     int64_t size[MAX_SPATIAL] = {0, 0, 0};
     double scales[MAX_SPATIAL];

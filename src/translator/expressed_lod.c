@@ -59,8 +59,9 @@ pdm_ir_value *pdm_tr_starts(pdm_tr_op *t, pdm_ir_value *lengths)
 
 pdm_ir_value *pdm_tr_repeat(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *times)
 {
-    pdm_ir_value *out = pdm_tr_emit1(t, "pd_op.repeat_interleave_with_tensor_index",
-                                     PDM_TR_OPS(x, times), PDM_TR_ATTRS({"axis", pdm_tr_a_i32(t, 0), 0}));
+    pdm_ir_value *out =
+        pdm_tr_emit1(t, "pd_op.repeat_interleave_with_tensor_index", PDM_TR_OPS(x, times),
+                     PDM_TR_ATTRS({"axis", pdm_tr_a_i32(t, 0), 0}));
     return out;
 }
 

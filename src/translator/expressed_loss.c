@@ -90,8 +90,9 @@ void pdm_tr_h_rank_loss(pdm_tr_op *t)
     pdm_ir_value *d = pdm_tr_binary(t, "pd_op.subtract", left, right);
     pdm_ir_value *log = pdm_tr_scale(t, pdm_tr_unary(t, "pd_op.exp", d), 1, 1);
     log = pdm_tr_unary(t, "pd_op.log", log);
-    pdm_tr_out(t, "Out", pdm_tr_binary(t, "pd_op.subtract", log,
-                                       pdm_tr_binary(t, "pd_op.multiply", label, d)));
+    pdm_tr_out(
+        t, "Out",
+        pdm_tr_binary(t, "pd_op.subtract", log, pdm_tr_binary(t, "pd_op.multiply", label, d)));
 }
 
 static pdm_ir_value *less(pdm_tr_op *t, pdm_ir_value *x, double limit)
@@ -119,13 +120,13 @@ void pdm_tr_h_teacher_student_sigmoid_loss(pdm_tr_op *t)
     pdm_ir_value *x = pdm_tr_in(t, "X"), *label = pdm_tr_in(t, "Label");
     pdm_ir_value *tail = pdm_tr_scale(t, pdm_tr_unary(t, "pd_op.abs", x), -1, 0);
     tail = pdm_tr_unary(t, "pd_op.log1p", pdm_tr_unary(t, "pd_op.exp", tail));
-    pdm_ir_value *no_click =
-        pdm_tr_binary(t, "pd_op.add", pdm_tr_unary(t, "pd_op.relu", x), tail);
+    pdm_ir_value *no_click = pdm_tr_binary(t, "pd_op.add", pdm_tr_unary(t, "pd_op.relu", x), tail);
     pdm_ir_value *click = pdm_tr_binary(t, "pd_op.subtract", no_click, x);
-    pdm_ir_value *with_q = pdm_tr_binary(t, "pd_op.subtract", no_click,
-                                         pdm_tr_binary(t, "pd_op.multiply", x, label));
+    pdm_ir_value *with_q =
+        pdm_tr_binary(t, "pd_op.subtract", no_click, pdm_tr_binary(t, "pd_op.multiply", x, label));
     with_q = pdm_tr_binary(t, "pd_op.add", no_click, with_q);
-    /* With a click and a score: x goes off for the click, x * (label - 1) for the score; the same. */
+    /* With a click and a score: x goes off for the click, x * (label - 1) for the score; the same.
+     */
     pdm_ir_value *out = pdm_tr_where(t, less(t, label, 0), click, with_q);
     pdm_tr_out(t, "Y", pdm_tr_where(t, less(t, label, -1), no_click, out));
 }
@@ -162,7 +163,8 @@ static pdm_ir_value *clear_slots(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *y,
         pdm_tr_unsupported(t, "slot_dim", "'data_norm' with slots that do not divide its columns");
         return NULL;
     }
-    const pdm_tr_dim slots[3] = {PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(columns / width), PDM_TR_DIM(width)};
+    const pdm_tr_dim slots[3] = {PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(columns / width),
+                                 PDM_TR_DIM(width)};
     const pdm_tr_dim flat[2] = {PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(columns)};
     pdm_ir_value *show = pdm_tr_slice(t, pdm_tr_reshape_dims(t, x, slots, 3), 2, 0, 1);
     pdm_ir_value *none = less(t, pdm_tr_unary(t, "pd_op.abs", show), 1e-7);
@@ -187,8 +189,8 @@ void pdm_tr_h_data_norm(pdm_tr_op *t)
         pdm_tr_unary(t, "pd_op.sqrt", pdm_tr_binary(t, "pd_op.divide", size, squares));
     pdm_tr_out(t, "Means", means);
     pdm_tr_out(t, "Scales", scales);
-    pdm_ir_value *y = pdm_tr_binary(t, "pd_op.multiply",
-                                    pdm_tr_binary(t, "pd_op.subtract", x, means), scales);
+    pdm_ir_value *y =
+        pdm_tr_binary(t, "pd_op.multiply", pdm_tr_binary(t, "pd_op.subtract", x, means), scales);
     if (shift) {
         pdm_ir_value *w = pdm_tr_in(t, "scale_w"), *bias = pdm_tr_in(t, "bias");
         y = pdm_tr_binary(t, "pd_op.add", pdm_tr_binary(t, "pd_op.multiply", y, w), bias);
@@ -210,8 +212,9 @@ void pdm_tr_h_dropout_nd(pdm_tr_op *t)
         return;
     if (pdm_tr_bool_or(t, "is_test", false)) {
         bool upscaled = strcmp(mode, "upscale_in_train") == 0;
-        pdm_tr_out(t, "Out", upscaled ? pdm_tr_unary(t, "pd_op.assign", x)
-                                      : pdm_tr_scale(t, x, (double)(1.0f - (float)p), 0));
+        pdm_tr_out(t, "Out",
+                   upscaled ? pdm_tr_unary(t, "pd_op.assign", x)
+                            : pdm_tr_scale(t, x, (double)(1.0f - (float)p), 0));
         return;
     }
     pdm_ir_value *mask = x, *seed = pdm_tr_in_opt(t, "Seed"), *rate = pdm_tr_const_f(t, PDM_F32, p);
@@ -224,10 +227,11 @@ void pdm_tr_h_dropout_nd(pdm_tr_op *t)
             mask = pdm_tr_slice(t, mask, axis, 0, 1);
     }
     mask = pdm_tr_full_like(t, mask, 1, pdm_tr_dtype_of(x));
-    mask = pdm_tr_emit1(t, "pd_op.dropout", PDM_TR_OPS(mask, seed, rate),
-                        PDM_TR_ATTRS({"mode", pdm_tr_a_str(t, mode), 0},
-                                     {"seed", pdm_tr_a_i32(t, pdm_tr_int_or(t, "seed", 0)), 0},
-                                     {"fix_seed", pdm_tr_a_bool(t, pdm_tr_bool_or(t, "fix_seed", false)), 0}));
+    mask = pdm_tr_emit1(
+        t, "pd_op.dropout", PDM_TR_OPS(mask, seed, rate),
+        PDM_TR_ATTRS({"mode", pdm_tr_a_str(t, mode), 0},
+                     {"seed", pdm_tr_a_i32(t, pdm_tr_int_or(t, "seed", 0)), 0},
+                     {"fix_seed", pdm_tr_a_bool(t, pdm_tr_bool_or(t, "fix_seed", false)), 0}));
     pdm_tr_out(t, "Out", pdm_tr_binary(t, "pd_op.multiply", x, mask));
 }
 
@@ -256,9 +260,9 @@ static pdm_ir_value *pyramid_level(pdm_tr_op *t, pdm_ir_value *x, const char *ki
     for (int i = 0; i < 2; i++)
         if (pdm_tr_known_dim(out, 2 + i) > bins)
             out = pdm_tr_slice(t, out, 2 + i, 0, bins);
-    return pdm_tr_emit1(t, "pd_op.flatten", PDM_TR_OPS(out),
-                        PDM_TR_ATTRS({"start_axis", pdm_tr_a_i32(t, 1), 0},
-                                     {"stop_axis", pdm_tr_a_i32(t, 3), 0}));
+    return pdm_tr_emit1(
+        t, "pd_op.flatten", PDM_TR_OPS(out),
+        PDM_TR_ATTRS({"start_axis", pdm_tr_a_i32(t, 1), 0}, {"stop_axis", pdm_tr_a_i32(t, 3), 0}));
 }
 
 void pdm_tr_h_spp(pdm_tr_op *t)

@@ -35,7 +35,8 @@ static pdm_ir_value *f1(pdm_tr_op *t, pdm_ir_value *precision, pdm_ir_value *rec
     return ratio(t, pdm_tr_scale(t, mul(t, precision, recall), 2, 0), add(t, precision, recall), 0);
 }
 
-/* Precision, recall and F1 of rows [true positive, false positive, true negative, false negative]. */
+/* Precision, recall and F1 of rows [true positive, false positive, true negative, false negative].
+ */
 static void rates(pdm_tr_op *t, pdm_ir_value *states, pdm_ir_value *out[2])
 {
     pdm_ir_value *hit = pdm_tr_slice(t, states, 1, 0, 1);
@@ -131,7 +132,8 @@ void pdm_tr_h_mine_hard_examples(pdm_tr_op *t)
         wanted = PDM_TR_INTS(t, sample);
         chosen = pdm_tr_binary(t, "pd_op.less_than", places(t, loss), wanted);
     } else {
-        pdm_ir_value *far = pdm_tr_binary(t, "pd_op.less_than", dist, pdm_tr_like_const(t, dist, most));
+        pdm_ir_value *far =
+            pdm_tr_binary(t, "pd_op.less_than", dist, pdm_tr_like_const(t, dist, most));
         pdm_ir_value *eligible = pdm_tr_binary(t, "pd_op.logical_and", free, far);
         pdm_ir_value *taken = count_true(t, pdm_tr_unary(t, "pd_op.logical_not", free));
         wanted = pdm_tr_scale(t, pdm_tr_cast(t, taken, PDM_F32), share, 0);
@@ -142,9 +144,11 @@ void pdm_tr_h_mine_hard_examples(pdm_tr_op *t)
         chosen = pdm_tr_binary(t, "pd_op.logical_and", chosen, eligible);
     }
     pdm_ir_value *updated = match;
-    if (hard) { /* matched ones that were not chosen are matched no more; chosen free ones are negatives */
+    if (hard) { /* matched ones that were not chosen are matched no more; chosen free ones are
+                   negatives */
         pdm_ir_value *drop = pdm_tr_binary(t, "pd_op.logical_or", free, chosen);
-        updated = pdm_tr_where(t, drop, match, pdm_tr_full_like(t, match, -1, pdm_tr_dtype_of(match)));
+        updated =
+            pdm_tr_where(t, drop, match, pdm_tr_full_like(t, match, -1, pdm_tr_dtype_of(match)));
         chosen = pdm_tr_binary(t, "pd_op.logical_and", chosen, free);
     }
     const int64_t any = -1;
@@ -161,16 +165,17 @@ typedef struct focus {
     pdm_dtype dtype;
 } focus;
 
-/* The largest free element is marked, and its row and column are taken: values are [scores, marks], both [n, rows, columns]. */
+/* The largest free element is marked, and its row and column are taken: values are [scores, marks],
+ * both [n, rows, columns]. */
 static void focus_turn(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, void *user)
 {
     const focus *f = user;
     const int64_t flat[2] = {-1, f->rows * f->columns}, grid[3] = {-1, f->rows, f->columns};
     (void)turn;
-    pdm_ir_value *best = pdm_tr_emit1(t, "pd_op.argmax",
-                                      PDM_TR_OPS(pdm_tr_reshape(t, values[0], flat, 2),
-                                                 pdm_tr_const_i(t, PDM_I64, 1)),
-                                      PDM_TR_NO_ATTRS);
+    pdm_ir_value *best = pdm_tr_emit1(
+        t, "pd_op.argmax",
+        PDM_TR_OPS(pdm_tr_reshape(t, values[0], flat, 2), pdm_tr_const_i(t, PDM_I64, 1)),
+        PDM_TR_NO_ATTRS);
     pdm_ir_value *size = pdm_tr_const_i(t, PDM_I32, f->rows * f->columns);
     pdm_ir_value *mark = pdm_tr_reshape(t, pdm_tr_binary(t, "pd_op.one_hot", best, size), grid, 3);
     mark = pdm_tr_cast(t, mark, f->dtype);
@@ -211,7 +216,8 @@ void pdm_tr_h_similarity_focus(pdm_tr_op *t)
     int64_t turns = dims[0] < dims[1] ? dims[0] : dims[1];
     for (size_t i = 0; i < n; i++) {
         pdm_ir_value *values[2];
-        values[0] = pdm_tr_squeeze(t, pdm_tr_slice(t, x, axis, indexes[i], indexes[i] + 1), &axis, 1);
+        values[0] =
+            pdm_tr_squeeze(t, pdm_tr_slice(t, x, axis, indexes[i], indexes[i] + 1), &axis, 1);
         values[1] = pdm_tr_full_like(t, values[0], 0, f.dtype);
         pdm_tr_count_loop(t, PDM_TR_INTS(t, turns), values, 2, focus_turn, &f);
         out = out ? pdm_tr_binary(t, "pd_op.maximum", out, values[1]) : values[1];

@@ -58,18 +58,18 @@ void pdm_tr_h_sampling_id(pdm_tr_op *t)
     const pdm_lg_var *var = pdm_tr_out_var(t, "Out", 0);
     pdm_ir_value *axis = pdm_tr_const_i(t, PDM_I32, 1);
     pdm_ir_value *sums = pdm_tr_emit1(t, "pd_op.cumsum", PDM_TR_OPS(x, axis), PDM_TR_NO_ATTRS);
-    pdm_ir_value *shape =
-        pdm_tr_dims(t, (pdm_tr_dim[]){PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(1)}, 2);
+    pdm_ir_value *shape = pdm_tr_dims(t, (pdm_tr_dim[]){PDM_TR_DIM_OF(x, 0), PDM_TR_DIM(1)}, 2);
     pdm_ir_value *min = pdm_tr_const_f(t, PDM_F32, low), *max = pdm_tr_const_f(t, PDM_F32, high);
-    pdm_ir_value *random = pdm_tr_emit1(t, "pd_op.uniform", PDM_TR_OPS(shape, min, max),
-                                        PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0},
-                                                     {"seed", pdm_tr_a_i32(t, seed), 0}));
+    pdm_ir_value *random = pdm_tr_emit1(
+        t, "pd_op.uniform", PDM_TR_OPS(shape, min, max),
+        PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0}, {"seed", pdm_tr_a_i32(t, seed), 0}));
     pdm_ir_value *passed =
         pdm_tr_cast(t, pdm_tr_binary(t, "pd_op.less_equal", sums, random), PDM_I64);
     pdm_ir_value *id = pdm_tr_reduce(t, "pd_op.sum", passed, (int64_t[]){1}, 1, false);
     pdm_ir_value *last = pdm_tr_scale(t, pdm_tr_dim_value(t, x, 1), 1, -1);
     id = pdm_tr_binary(t, "pd_op.minimum", id, last);
-    pdm_tr_out(t, "Out", pdm_tr_cast(t, id, var && var->dtype != PDM_UNDEFINED ? var->dtype : PDM_I64));
+    pdm_tr_out(t, "Out",
+               pdm_tr_cast(t, id, var && var->dtype != PDM_UNDEFINED ? var->dtype : PDM_I64));
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -78,14 +78,16 @@ void pdm_tr_h_sampling_id(pdm_tr_op *t)
 void pdm_tr_h_tensor_unfold(pdm_tr_op *t)
 {
     pdm_ir_value *x = pdm_tr_in(t, "input");
-    int64_t axis = pdm_tr_int(t, "axis"), size = pdm_tr_int(t, "size"), step = pdm_tr_int(t, "step");
+    int64_t axis = pdm_tr_int(t, "axis"), size = pdm_tr_int(t, "size"),
+            step = pdm_tr_int(t, "step");
     int rank = pdm_tr_need_rank(t, x);
     axis = axis < 0 ? axis + rank : axis;
     int64_t dim = pdm_tr_known_dim(x, (int)axis);
     if (t->failed || !x)
         return;
     if (axis < 0 || axis >= rank || rank >= PDM_MAX_RANK || size < 1 || step < 1) {
-        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "axis", NULL, "the windows of 'tensor_unfold' do not fit its input");
+        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "axis", NULL,
+                     "the windows of 'tensor_unfold' do not fit its input");
         return;
     }
     if (dim < size) {
@@ -114,7 +116,8 @@ void pdm_tr_h_tensor_unfold(pdm_tr_op *t)
         perm[i] = i == rank ? axis + 1 : i <= axis ? i : i + 1;
     pdm_ir_value *index = pdm_tr_const_ints(t, rows, (size_t)(n * size)),
                  *along = pdm_tr_const_i(t, PDM_I32, axis);
-    pdm_ir_value *out = pdm_tr_emit1(t, "pd_op.gather", PDM_TR_OPS(x, index, along), PDM_TR_NO_ATTRS);
+    pdm_ir_value *out =
+        pdm_tr_emit1(t, "pd_op.gather", PDM_TR_OPS(x, index, along), PDM_TR_NO_ATTRS);
     out = pdm_tr_reshape_dims(t, out, dims, (size_t)rank + 1);
     pdm_tr_out(t, "out", pdm_tr_transpose(t, out, perm, (size_t)rank + 1));
 }
@@ -138,7 +141,8 @@ static bool prior_steps(pdm_tr_op *t, priors *p)
     for (int i = 0; i < 2 && !given; i++) {
         int64_t large = pdm_tr_known_dim(image, 3 - i), small = pdm_tr_known_dim(x, 3 - i);
         if (large < 1 || small < 1) {
-            pdm_tr_unsupported(t, names[i], "'density_prior_box' without steps, on images of unknown size");
+            pdm_tr_unsupported(t, names[i],
+                               "'density_prior_box' without steps, on images of unknown size");
             return false;
         }
         p->step[i] = (double)((float)large / (float)small);
@@ -155,10 +159,14 @@ static bool place_priors(pdm_tr_op *t, priors *p)
     if (t->failed || !size || !ratio || !densities || !prior_steps(t, p))
         return false;
     size_t room = 0;
-    for (size_t s = 0; s < sizes && s < num_densities && room <= MAX_TABLE && ratios <= MAX_TABLE; s++)
-        room += densities[s] > 0 && densities[s] < 256 ? (size_t)(densities[s] * densities[s]) * ratios : 0;
+    for (size_t s = 0; s < sizes && s < num_densities && room <= MAX_TABLE && ratios <= MAX_TABLE;
+         s++)
+        room += densities[s] > 0 && densities[s] < 256
+                    ? (size_t)(densities[s] * densities[s]) * ratios
+                    : 0;
     if (room > MAX_TABLE || ratios > MAX_TABLE || p->step[0] + p->step[1] > PDM_TR_MAX_DIM) {
-        pdm_tr_unsupported(t, NULL, "'density_prior_box' with more than %d boxes a place", MAX_TABLE);
+        pdm_tr_unsupported(t, NULL, "'density_prior_box' with more than %d boxes a place",
+                           MAX_TABLE);
         return false;
     }
     double *all = pdm_arena_calloc(&t->tr->scratch, 4 * room + 4, sizeof *all);
@@ -185,7 +193,8 @@ static bool place_priors(pdm_tr_op *t, priors *p)
         }
     }
     if (p->n == 0)
-        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "fixed_sizes", NULL, "'density_prior_box' has no boxes");
+        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, "fixed_sizes", NULL,
+                     "'density_prior_box' has no boxes");
     return p->n > 0;
 }
 
@@ -200,10 +209,12 @@ void pdm_tr_h_density_prior_box(pdm_tr_op *t)
     if (t->failed || !x || !place_priors(t, &p))
         return;
     const int64_t n = (int64_t)p.n, row[3] = {1, 1, n};
-    const pdm_tr_dim grid[4] = {PDM_TR_DIM_OF(x, 2), PDM_TR_DIM_OF(x, 3), PDM_TR_DIM(n), PDM_TR_DIM(4)};
+    const pdm_tr_dim grid[4] = {PDM_TR_DIM_OF(x, 2), PDM_TR_DIM_OF(x, 3), PDM_TR_DIM(n),
+                                PDM_TR_DIM(4)};
     for (int i = 0; i < 2; i++) {
         const int64_t line[3] = {i ? -1 : 1, i ? 1 : -1, 1};
-        pdm_ir_value *at = pdm_tr_cast(t, pdm_tr_iota(t, pdm_tr_dim_value(t, x, 3 - i), PDM_I64), dtype);
+        pdm_ir_value *at =
+            pdm_tr_cast(t, pdm_tr_iota(t, pdm_tr_dim_value(t, x, 3 - i), PDM_I64), dtype);
         at = pdm_tr_scale(t, pdm_tr_scale(t, at, 1, offset), p.step[i], 0);
         at = pdm_tr_binary(t, "pd_op.add", pdm_tr_reshape(t, at, line, 3),
                            pdm_tr_table_f(t, row, 3, dtype, p.shift[i], p.n));
@@ -214,7 +225,8 @@ void pdm_tr_h_density_prior_box(pdm_tr_op *t)
         for (int k = i; k < 4; k += 2) {
             edges[k] = pdm_tr_clip(t, pdm_tr_binary(t, "pd_op.divide", edges[k], size),
                                    k < 2 ? 0 : -__builtin_inf(), k < 2 ? __builtin_inf() : 1);
-            edges[k] = pdm_tr_unsqueeze(t, pdm_tr_expand_dims(t, edges[k], grid, 3), (int64_t[]){3}, 1);
+            edges[k] =
+                pdm_tr_unsqueeze(t, pdm_tr_expand_dims(t, edges[k], grid, 3), (int64_t[]){3}, 1);
         }
     }
     pdm_ir_value *boxes = pdm_tr_concat(t, edges, 4, 3);
@@ -302,8 +314,8 @@ static pdm_ir_value *operand_of(pdm_tr_op *t, const pdm_ir_operand_desc *d)
     }
 }
 
-static pdm_ir_type result_type(pdm_tr_op *t, const pdm_ir_result_desc *d, pdm_ir_value *const *operands,
-                               const pdm_ir_op_desc *desc)
+static pdm_ir_type result_type(pdm_tr_op *t, const pdm_ir_result_desc *d,
+                               pdm_ir_value *const *operands, const pdm_ir_op_desc *desc)
 {
     if (!pdm_tr_has_out(t, d->name))
         return NULL;
@@ -340,7 +352,8 @@ void pdm_tr_h_cached_attention(pdm_tr_op *t)
     }
     for (size_t i = 0; i < desc->num_results; i++)
         types[i] = result_type(t, &desc->results[i], operands, desc);
-    pdm_ir_op *op = pdm_tr_emit_typed(t, name, operands, desc->num_operands, attrs, n, types, desc->num_results);
+    pdm_ir_op *op = pdm_tr_emit_typed(t, name, operands, desc->num_operands, attrs, n, types,
+                                      desc->num_results);
     for (size_t i = 0; i < desc->num_results && op; i++) {
         pdm_ir_value *v = pdm_tr_result(op, i);
         if (!types[i])

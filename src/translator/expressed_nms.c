@@ -59,7 +59,8 @@ static pdm_ir_value *or_minus_one(pdm_tr_op *t, pdm_ir_value *rows, int64_t widt
     return out;
 }
 
-/* "Nothing found" is one row of the first image then; the offsets are [0, 1], however many images there are. */
+/* "Nothing found" is one row of the first image then; the offsets are [0, 1], however many images
+ * there are. */
 static pdm_ir_value *offsets_or_one(pdm_tr_op *t, pdm_ir_value *counts, pdm_ir_value *rows)
 {
     pdm_ir_value *zero = PDM_TR_INTS(t, 0), *one = PDM_TR_INTS(t, 1);
@@ -119,7 +120,8 @@ static pdm_ir_value *chosen_boxes(pdm_tr_op *t, pdm_ir_value *anchors, pdm_ir_va
                                   pdm_ir_value *numbers)
 {
     const int64_t any = -1;
-    const pdm_tr_dim dims[3] = {PDM_TR_DIM_OF(numbers, 0), PDM_TR_DIM_OF(numbers, 1), PDM_TR_DIM(4)};
+    const pdm_tr_dim dims[3] = {PDM_TR_DIM_OF(numbers, 0), PDM_TR_DIM_OF(numbers, 1),
+                                PDM_TR_DIM(4)};
     pdm_ir_value *from = pdm_tr_take(t, anchors, pdm_tr_reshape(t, numbers, &any, 1));
     from = pdm_tr_reshape_dims(t, from, dims, 3);
     numbers = pdm_tr_unsqueeze(t, numbers, (int64_t[]){2}, 1);
@@ -130,16 +132,18 @@ static pdm_ir_value *chosen_boxes(pdm_tr_op *t, pdm_ir_value *anchors, pdm_ir_va
 static candidates level_candidates(pdm_tr_op *t, size_t level, double threshold, int64_t top)
 {
     candidates c = {0};
-    pdm_ir_value *deltas = pdm_tr_in_at(t, "BBoxes", level), *scores = pdm_tr_in_at(t, "Scores", level),
+    pdm_ir_value *deltas = pdm_tr_in_at(t, "BBoxes", level),
+                 *scores = pdm_tr_in_at(t, "Scores", level),
                  *anchors = pdm_tr_in_at(t, "Anchors", level);
     int64_t classes = pdm_tr_known_dim(scores, 2), size = pdm_tr_known_product(scores, 1, 3);
     if (!t->failed && classes < 1) {
-        pdm_tr_unsupported(t, NULL, "'retinanet_detection_output' with an unknown number of classes");
+        pdm_tr_unsupported(t, NULL,
+                           "'retinanet_detection_output' with an unknown number of classes");
         return c;
     }
-    scores = pdm_tr_emit1(t, "pd_op.flatten", PDM_TR_OPS(scores),
-                          PDM_TR_ATTRS({"start_axis", pdm_tr_a_i32(t, 1), 0},
-                                       {"stop_axis", pdm_tr_a_i32(t, 2), 0}));
+    scores = pdm_tr_emit1(
+        t, "pd_op.flatten", PDM_TR_OPS(scores),
+        PDM_TR_ATTRS({"start_axis", pdm_tr_a_i32(t, 1), 0}, {"stop_axis", pdm_tr_a_i32(t, 2), 0}));
     pdm_ir_value *k = pdm_tr_dim_value(t, scores, 1);
     if (size > 0)
         k = pdm_tr_const_i(t, PDM_I64, top > -1 && top < size ? top : size);
@@ -149,7 +153,8 @@ static candidates level_candidates(pdm_tr_op *t, size_t level, double threshold,
     pdm_ir_value *index = pdm_tr_result(best, 1), *count = PDM_TR_INTS(t, classes);
     scores = pdm_tr_result(best, 0);
     c.classes = pdm_tr_binary(t, "pd_op.remainder", index, count);
-    c.boxes = chosen_boxes(t, anchors, deltas, pdm_tr_binary(t, "pd_op.floor_divide", index, count));
+    c.boxes =
+        chosen_boxes(t, anchors, deltas, pdm_tr_binary(t, "pd_op.floor_divide", index, count));
     pdm_ir_value *good =
         pdm_tr_binary(t, "pd_op.greater_than", scores, pdm_tr_like_const(t, scores, threshold));
     c.scores =
@@ -231,9 +236,9 @@ void pdm_tr_h_retinanet_detection_output(pdm_tr_op *t)
     how.threshold = 0;
     how.top = -1;
     how.normalized = false;
-    pdm_ir_op *op =
-        emit_nms3(t, &how, in_image(t, all.boxes), by_class(t, &all, classes), NULL);
-    pdm_ir_value *rows = pdm_tr_result(op, 0), *counts = pdm_tr_cast(t, pdm_tr_result(op, 2), PDM_I64);
+    pdm_ir_op *op = emit_nms3(t, &how, in_image(t, all.boxes), by_class(t, &all, classes), NULL);
+    pdm_ir_value *rows = pdm_tr_result(op, 0),
+                 *counts = pdm_tr_cast(t, pdm_tr_result(op, 2), PDM_I64);
     const double first[6] = {1, 0, 0, 0, 0, 0}; /* labels count from one */
     const int64_t six[2] = {1, 6};
     rows = pdm_tr_binary(t, "pd_op.add", best_first(t, rows, counts),
@@ -267,9 +272,9 @@ static pdm_ir_value *overlap_of(pdm_tr_op *t, pdm_ir_value *a, pdm_ir_value *b, 
         high[i] = pdm_tr_slice(t, boxes[i], 2, 2, 4);
         areas[i] = product_of_sides(t, pdm_tr_binary(t, "pd_op.subtract", high[i], low[i]), extra);
     }
-    pdm_ir_value *d = pdm_tr_binary(t, "pd_op.subtract",
-                                    pdm_tr_binary(t, "pd_op.minimum", high[0], high[1]),
-                                    pdm_tr_binary(t, "pd_op.maximum", low[0], low[1]));
+    pdm_ir_value *d =
+        pdm_tr_binary(t, "pd_op.subtract", pdm_tr_binary(t, "pd_op.minimum", high[0], high[1]),
+                      pdm_tr_binary(t, "pd_op.maximum", low[0], low[1]));
     pdm_ir_value *common = product_of_sides(t, d, extra);
     pdm_ir_value *all = pdm_tr_binary(t, "pd_op.add", areas[0], areas[1]);
     return pdm_tr_binary(t, "pd_op.divide", common,
@@ -315,11 +320,12 @@ static void merge_turn(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, 
     pdm_ir_value *joins = overlap_of(t, box, last, m->normalized ? 0 : 1);
     joins = pdm_tr_binary(t, "pd_op.greater_than", joins, pdm_tr_like_const(t, joins, m->overlap));
     pdm_ir_value *both = pdm_tr_binary(t, "pd_op.add", score, sum);
-    pdm_ir_value *mean = pdm_tr_binary(t, "pd_op.add", pdm_tr_binary(t, "pd_op.multiply", box, score),
-                                       pdm_tr_binary(t, "pd_op.multiply", last, sum));
+    pdm_ir_value *mean =
+        pdm_tr_binary(t, "pd_op.add", pdm_tr_binary(t, "pd_op.multiply", box, score),
+                      pdm_tr_binary(t, "pd_op.multiply", last, sum));
     mean = pdm_tr_binary(t, "pd_op.divide", mean, both);
-    values[0] = put(t, values[0], wide,
-                    pdm_tr_where(t, pdm_tr_expand_dims(t, joins, four, 3), mean, last));
+    values[0] =
+        put(t, values[0], wide, pdm_tr_where(t, pdm_tr_expand_dims(t, joins, four, 3), mean, last));
     values[1] = put(t, values[1], head, pdm_tr_where(t, joins, both, sum));
     pdm_ir_value *here = pdm_tr_reshape(t, i, (int64_t[]){1, 1, 1}, 3);
     here = pdm_tr_expand_dims(t, here, one, 3);
@@ -350,7 +356,8 @@ void pdm_tr_h_locality_aware_nms(pdm_tr_op *t)
     pdm_tr_count_loop(t, turns, values, 4, merge_turn, &m);
     pdm_ir_value *groups =
         pdm_tr_binary(t, "pd_op.greater_than", values[2], pdm_tr_like_const(t, values[2], 0));
-    scores = pdm_tr_where(t, groups, values[1], pdm_tr_full_like(t, values[1], -__builtin_inf(), dtype));
+    scores =
+        pdm_tr_where(t, groups, values[1], pdm_tr_full_like(t, values[1], -__builtin_inf(), dtype));
     pdm_ir_op *op = emit_nms3(t, &how, values[0], pdm_tr_transpose(t, scores, swap, 3), NULL);
     pdm_tr_out_as_is(t, "Out", old_form(t, pdm_tr_result(op, 0), pdm_tr_result(op, 2), 6));
 }

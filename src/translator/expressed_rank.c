@@ -19,7 +19,8 @@ static pdm_ir_value *vector(pdm_tr_op *t, pdm_ir_value *x)
 static ranks table_of(pdm_tr_op *t)
 {
     pdm_ir_value *table = pdm_tr_in(t, "RankTable");
-    return (ranks){vector(t, pdm_tr_slice(t, table, 0, 0, 1)), vector(t, pdm_tr_slice(t, table, 0, 1, 2))};
+    return (ranks){vector(t, pdm_tr_slice(t, table, 0, 0, 1)),
+                   vector(t, pdm_tr_slice(t, table, 0, 1, 2))};
 }
 
 static pdm_ir_value *sorted_indices(pdm_tr_op *t, pdm_ir_value *keys)
@@ -43,7 +44,8 @@ void pdm_tr_h_lod_rank_table(pdm_tr_op *t)
     pdm_ir_value *lengths =
         lengths_at(t, x, pdm_tr_int_or(t, "level", 0), pdm_tr_lod_level(t, "X"));
     /* number - length * count: distinct, and smaller for longer and for earlier ones */
-    pdm_ir_value *keys = pdm_tr_binary(t, "pd_op.multiply", lengths, pdm_tr_dim_value(t, lengths, 0));
+    pdm_ir_value *keys =
+        pdm_tr_binary(t, "pd_op.multiply", lengths, pdm_tr_dim_value(t, lengths, 0));
     keys = pdm_tr_binary(t, "pd_op.subtract", pdm_tr_row_numbers(t, lengths), keys);
     pdm_ir_value *order = sorted_indices(t, keys);
     pdm_ir_value *rows[2] = {order, pdm_tr_take(t, lengths, order)};
@@ -64,7 +66,8 @@ void pdm_tr_h_max_sequence_len(pdm_tr_op *t)
 static pdm_ir_value *longer_than(pdm_tr_op *t, pdm_ir_value *lengths, pdm_ir_value *turn)
 {
     pdm_ir_value *longer = pdm_tr_binary(t, "pd_op.greater_than", lengths, turn);
-    pdm_ir_value *n = pdm_tr_reduce(t, "pd_op.sum", pdm_tr_cast(t, longer, PDM_I64), NULL, 0, false);
+    pdm_ir_value *n =
+        pdm_tr_reduce(t, "pd_op.sum", pdm_tr_cast(t, longer, PDM_I64), NULL, 0, false);
     return pdm_tr_reshape(t, n, (int64_t[]){1}, 1);
 }
 
@@ -116,9 +119,10 @@ static void write_step(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, 
     if (!values[0] || !x)
         return;
     pdm_ir_type type = values[0]->type;
-    values[0] = pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.array_write_", PDM_TR_OPS(values[0], x, turn),
-                                                PDM_TR_NO_ATTRS, &type, 1),
-                              0);
+    values[0] =
+        pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.array_write_", PDM_TR_OPS(values[0], x, turn),
+                                        PDM_TR_NO_ATTRS, &type, 1),
+                      0);
 }
 
 void pdm_tr_h_lod_tensor_to_array(pdm_tr_op *t)
@@ -138,8 +142,8 @@ void pdm_tr_h_lod_tensor_to_array(pdm_tr_op *t)
 static pdm_ir_value *read_step(pdm_tr_op *t, pdm_ir_value *array, pdm_ir_value *turn,
                                pdm_ir_type type)
 {
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.array_read", PDM_TR_OPS(array, turn), PDM_TR_NO_ATTRS,
-                                      &type, 1);
+    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.array_read", PDM_TR_OPS(array, turn),
+                                      PDM_TR_NO_ATTRS, &type, 1);
     return pdm_tr_result(op, 0);
 }
 
@@ -164,26 +168,29 @@ void pdm_tr_h_array_to_lod_tensor(pdm_tr_op *t)
     int64_t dims[PDM_MAX_RANK];
     if (t->failed || !array)
         return;
-    if (!pdm_tr_is_array(array) || !declared || declared->rank < 1 || declared->rank > PDM_MAX_RANK) {
-        pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL, "'array_to_lod_tensor' needs an array of tensors");
+    if (!pdm_tr_is_array(array) || !declared || declared->rank < 1 ||
+        declared->rank > PDM_MAX_RANK) {
+        pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL,
+                     "'array_to_lod_tensor' needs an array of tensors");
         return;
     }
     memcpy(dims, declared->dims, declared->rank * sizeof *dims);
     dims[0] = -1;
     appended a = {array, pdm_tr_tensor_type(t, array->type->dtype, dims, declared->rank)};
     pdm_ir_value *longest = pdm_tr_slice(t, r.lengths, 0, 0, 1);
-    /* All steps one behind the other (the op for that wants equal shapes), after a row that is not used. */
+    /* All steps one behind the other (the op for that wants equal shapes), after a row that is not
+     * used. */
     pdm_ir_value *zero_index = pdm_tr_const_i(t, PDM_I64, 0);
     pdm_ir_value *flat = pdm_tr_slice(t, read_step(t, array, zero_index, a.type), 0, 0, 1);
     pdm_tr_retype(flat, a.type);
     pdm_tr_count_loop(t, longest, &flat, 1, append_step, &a);
     /* Step p begins behind the rows of the steps before it; rank k is the k-th row of a step. */
     pdm_ir_value *turns = pdm_tr_iota(t, longest, PDM_I64);
-    pdm_ir_value *longer = pdm_tr_binary(
-        t, "pd_op.less_than", pdm_tr_unsqueeze(t, turns, (int64_t[]){1}, 1),
-        pdm_tr_unsqueeze(t, r.lengths, (int64_t[]){0}, 1));
-    pdm_ir_value *counts = pdm_tr_reduce(t, "pd_op.sum", pdm_tr_cast(t, longer, PDM_I64),
-                                         (int64_t[]){1}, 1, false);
+    pdm_ir_value *longer =
+        pdm_tr_binary(t, "pd_op.less_than", pdm_tr_unsqueeze(t, turns, (int64_t[]){1}, 1),
+                      pdm_tr_unsqueeze(t, r.lengths, (int64_t[]){0}, 1));
+    pdm_ir_value *counts =
+        pdm_tr_reduce(t, "pd_op.sum", pdm_tr_cast(t, longer, PDM_I64), (int64_t[]){1}, 1, false);
     pdm_ir_value *begin = pdm_tr_starts(t, counts);
     pdm_ir_value *rank = sorted_indices(t, r.order), *lengths = pdm_tr_take(t, r.lengths, rank);
     pdm_ir_value *zero = pdm_tr_scale(t, lengths, 0, 0);

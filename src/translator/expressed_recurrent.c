@@ -1,4 +1,5 @@
-/* Recurrences: `recurrent` (StaticRNN) as a loop over its sub-block, and the likelihood of linear-chain CRFs. */
+/* Recurrences: `recurrent` (StaticRNN) as a loop over its sub-block, and the likelihood of
+ * linear-chain CRFs. */
 #include "translator/expressed.h"
 
 #include <string.h>
@@ -28,8 +29,8 @@ static const char **names_of(pdm_tr_op *t, int32_t sub, const char *name, size_t
 {
     const pdm_lg_attr *a = pdm_lg_find_attr(t->op, name);
     if (!a || a->type != PDM_LG_STRINGS) {
-        pdm_tr_error(t, PDM_D_LG_ATTR_KIND, name, NULL, "attribute '%s' of '%s' should be a list of strings",
-                     name, t->op->type);
+        pdm_tr_error(t, PDM_D_LG_ATTR_KIND, name, NULL,
+                     "attribute '%s' of '%s' should be a list of strings", name, t->op->type);
         return NULL;
     }
     const char **names = pdm_arena_calloc(&t->tr->scratch, a->count + 1, sizeof *names);
@@ -88,16 +89,18 @@ static void recurrent_turn(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **valu
             pdm_tr_retype(values[i], type);
     }
     for (size_t i = 0; i < r->num_outputs && tr->status == PDM_OK; i++) {
-        pdm_ir_value *x = pdm_tr_value(tr, r->outputs->args[i]), **array = &values[r->num_states + i];
+        pdm_ir_value *x = pdm_tr_value(tr, r->outputs->args[i]),
+                     **array = &values[r->num_states + i];
         if (!x || !*array) {
             t->failed = true;
             break;
         }
         pdm_ir_type type = (*array)->type;
         r->steps[i] = x->type;
-        *array = pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.array_write_", PDM_TR_OPS(*array, x, turn),
-                                                 PDM_TR_NO_ATTRS, &type, 1),
-                               0);
+        *array =
+            pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.array_write_", PDM_TR_OPS(*array, x, turn),
+                                            PDM_TR_NO_ATTRS, &type, 1),
+                          0);
     }
     tr->scope->lg_block = outside;
 }
@@ -112,10 +115,10 @@ static pdm_ir_value *stacked(pdm_tr_op *t, const recurrent *r, size_t i, pdm_ir_
     memcpy(dims + 1, step->dims, step->rank * sizeof *dims);
     pdm_ir_type types[2] = {pdm_tr_tensor_type(t, step->dtype, dims, step->rank + 1),
                             pdm_tr_tensor_type(t, PDM_I32, (int64_t[]){-1}, 1)};
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.array_to_tensor", PDM_TR_OPS(array),
-                                      PDM_TR_ATTRS({"axis", pdm_tr_a_i32(t, 0), 0},
-                                                   {"use_stack", pdm_tr_a_bool(t, true), 0}),
-                                      types, 2);
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        t, "pd_op.array_to_tensor", PDM_TR_OPS(array),
+        PDM_TR_ATTRS({"axis", pdm_tr_a_i32(t, 0), 0}, {"use_stack", pdm_tr_a_bool(t, true), 0}),
+        types, 2);
     pdm_ir_value *out = pdm_tr_result(op, 0);
     if (r->last)
         out = pdm_tr_emit1(t, "pd_op.flip", PDM_TR_OPS(out),
@@ -144,7 +147,8 @@ static bool prepare_recurrent(pdm_tr_op *t, recurrent *r)
         return false;
     }
     if (r->num_states + r->num_outputs > MAX_STATES * 2) {
-        pdm_tr_unsupported(t, NULL, "'recurrent' with more than %d states and outputs", MAX_STATES * 2);
+        pdm_tr_unsupported(t, NULL, "'recurrent' with more than %d states and outputs",
+                           MAX_STATES * 2);
         return false;
     }
     r->sequences = pdm_arena_calloc(&t->tr->scratch, n, sizeof *r->sequences);
@@ -209,7 +213,8 @@ static void crf_turn(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, vo
     pdm_tr_retype(values[0], type);
 }
 
-/* The sum of what the labels pick of x [n, steps], inside of the sequences and from step `from` on. */
+/* The sum of what the labels pick of x [n, steps], inside of the sequences and from step `from` on.
+ */
 static pdm_ir_value *path_sum(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths, int from)
 {
     pdm_ir_value *at = pdm_tr_iota(t, pdm_tr_dim_value(t, x, 1), PDM_I64);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* first + local position for every row of sequences of these lengths: repeat(first - starts) + 0, 1, ... */
+/* first + local position for every row of sequences of these lengths: repeat(first - starts) + 0,
+ * 1, ... */
 static pdm_ir_value *rows_from(pdm_tr_op *t, pdm_ir_value *first, pdm_ir_value *lengths,
                                pdm_ir_value *numbers)
 {
@@ -21,8 +22,8 @@ static pdm_ir_value *total(pdm_tr_op *t, pdm_ir_value *lengths)
 void pdm_tr_h_sequence_reverse(pdm_tr_op *t)
 {
     pdm_ir_value *x = pdm_tr_in(t, "X"), *lengths = pdm_tr_lengths(t, x);
-    pdm_ir_value *ends = pdm_tr_binary(t, "pd_op.add", lengths,
-                                       pdm_tr_scale(t, pdm_tr_starts(t, lengths), 2, -1));
+    pdm_ir_value *ends =
+        pdm_tr_binary(t, "pd_op.add", lengths, pdm_tr_scale(t, pdm_tr_starts(t, lengths), 2, -1));
     pdm_ir_value *rows = pdm_tr_binary(t, "pd_op.subtract", pdm_tr_repeat(t, ends, lengths),
                                        pdm_tr_row_numbers(t, x));
     pdm_tr_out(t, "Y", pdm_tr_take(t, x, rows)); /* with the LoD of x */
@@ -124,12 +125,11 @@ void pdm_tr_h_sequence_unpad(pdm_tr_op *t)
     pdm_ir_value *x = pdm_tr_in(t, "X"), *lengths = pdm_tr_in(t, "Length");
     const int64_t any = -1;
     lengths = pdm_tr_cast(t, pdm_tr_reshape(t, lengths, &any, 1), PDM_I64);
-    pdm_ir_value *flat = pdm_tr_emit1(t, "pd_op.flatten", PDM_TR_OPS(x),
-                                      PDM_TR_ATTRS({"start_axis", pdm_tr_a_i32(t, 0), 0},
-                                                   {"stop_axis", pdm_tr_a_i32(t, 1), 0}));
+    pdm_ir_value *flat = pdm_tr_emit1(
+        t, "pd_op.flatten", PDM_TR_OPS(x),
+        PDM_TR_ATTRS({"start_axis", pdm_tr_a_i32(t, 0), 0}, {"stop_axis", pdm_tr_a_i32(t, 1), 0}));
     pdm_ir_value *width = pdm_tr_dim_value(t, x, 1);
-    pdm_ir_value *first =
-        pdm_tr_binary(t, "pd_op.multiply", pdm_tr_row_numbers(t, x), width);
+    pdm_ir_value *first = pdm_tr_binary(t, "pd_op.multiply", pdm_tr_row_numbers(t, x), width);
     pdm_ir_value *numbers = pdm_tr_iota(t, total(t, lengths), PDM_I64);
     pdm_ir_value *rows = rows_from(t, first, lengths, numbers);
     pdm_ir_value *out = pdm_tr_take(t, flat, rows);
@@ -149,8 +149,7 @@ void pdm_tr_h_sequence_slice(pdm_tr_op *t)
     length = pdm_tr_cast(t, pdm_tr_reshape(t, length, &any, 1), PDM_I64);
     pdm_ir_value *first =
         pdm_tr_binary(t, "pd_op.add", pdm_tr_starts(t, pdm_tr_lengths(t, x)), offset);
-    pdm_ir_value *rows =
-        rows_from(t, first, length, pdm_tr_iota(t, total(t, length), PDM_I64));
+    pdm_ir_value *rows = rows_from(t, first, length, pdm_tr_iota(t, total(t, length), PDM_I64));
     pdm_tr_out(t, "Out", pdm_tr_with_lengths(t, pdm_tr_take(t, x, rows), length));
 }
 

@@ -53,6 +53,9 @@ void pdm_tr_h_flatten(pdm_tr_op *t)
     int64_t dims[2] = {pdm_tr_known_product(x, 0, split), pdm_tr_known_product(x, split, rank)};
     pdm_ir_value *out = x;
     if (dims[0] > 0 || dims[1] > 0) {
+        /* Declared dims of a batch are not always true: leave one to the op. */
+        if (dims[1] > 0)
+            dims[0] = -1;
         out = pdm_tr_reshape(t, x, dims, 2);
     } else {
         if (split < rank)
@@ -71,10 +74,9 @@ void pdm_tr_h_expand(pdm_tr_op *t)
 {
     pdm_ir_value *x = pdm_tr_in(t, "X");
     /* Here the single tensor wins over the list. */
-    pdm_ir_value *times =
-        pdm_tr_num_in(t, "ExpandTimes")
-            ? pdm_tr_in_combined(t, "ExpandTimes")
-            : pdm_tr_int_operand(t, "expand_times_tensor", NULL, "expand_times");
+    pdm_ir_value *times = pdm_tr_num_in(t, "ExpandTimes")
+                              ? pdm_tr_in_combined(t, "ExpandTimes")
+                              : pdm_tr_int_operand(t, "expand_times_tensor", NULL, "expand_times");
     pdm_tr_out(t, "Out", pdm_tr_binary(t, "pd_op.tile", x, times));
 }
 
@@ -97,8 +99,8 @@ void pdm_tr_h_expand_as_v1(pdm_tr_op *t)
                                   pdm_tr_shape64(t, x));
     pdm_ir_value *out = pdm_tr_binary(t, "pd_op.tile", x, times);
     if (out)
-        pdm_tr_retype(out, pdm_tr_tensor_type(t, pdm_tr_dtype_of(x), target->type->dims,
-                                              target->type->rank));
+        pdm_tr_retype(
+            out, pdm_tr_tensor_type(t, pdm_tr_dtype_of(x), target->type->dims, target->type->rank));
     pdm_tr_out(t, "Out", out);
 }
 
@@ -132,7 +134,8 @@ void pdm_tr_h_crop(pdm_tr_op *t)
 
 /* ---- pad2d ----------------------------------------------------------------------------------- */
 
-/* [top, bottom, left, right] of a tensor as pd_op.pad3d wants it: left, right, top, bottom, and no depth. */
+/* [top, bottom, left, right] of a tensor as pd_op.pad3d wants it: left, right, top, bottom, and no
+ * depth. */
 static pdm_ir_value *paddings_of_tensor(pdm_tr_op *t)
 {
     pdm_ir_value *given = pdm_tr_in(t, "Paddings");
@@ -150,8 +153,9 @@ static void pad2d_constant(pdm_tr_op *t, pdm_ir_value *x, const int64_t *p, doub
     const int64_t channels_last[8] = {0, 0, p[0], p[1], p[2], p[3], 0, 0};
     pdm_ir_value *v = pdm_tr_const_f(t, PDM_F32, value);
     pdm_ir_attr paddings = pdm_tr_a_i32s(t, last ? channels_last : first, 8);
-    pdm_tr_out(t, "Out",
-               pdm_tr_emit1(t, "pd_op.pad", PDM_TR_OPS(x, v), PDM_TR_ATTRS({"paddings", paddings, 0})));
+    pdm_tr_out(
+        t, "Out",
+        pdm_tr_emit1(t, "pd_op.pad", PDM_TR_OPS(x, v), PDM_TR_ATTRS({"paddings", paddings, 0})));
 }
 
 void pdm_tr_h_pad2d(pdm_tr_op *t)

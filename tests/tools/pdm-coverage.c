@@ -1,5 +1,6 @@
 /*
- * Prints docs/coverage.md: how each legacy op is translated, one line an op, from the tables themselves.
+ * Prints docs/coverage.md: how each legacy op is translated, one line an op, from the tables
+ * themselves.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,10 +75,14 @@ int main(void)
             counts[pdm_tr_coverage_of(sorted[i], NULL)]++;
     puts("# Which legacy ops are translated, and how\n");
     puts("Made by `tests/tools/pdm-coverage`; `tests/coverage.sh --update` writes it anew.\n");
-    puts("*Plain* ops become the one PIR op that is named; *special* ones need more than a row of a table;");
-    puts("ops *expressed by others* have no PIR op that means the same and become several; *training* ops are");
-    puts("refused with a hint; *unsupported* ones, with the reason, keep a program from being written, while");
-    puts("`show` still shows it. Some uses of the others cannot be translated either: a diagnostic says which.\n");
+    puts("*Plain* ops become the one PIR op that is named; *special* ones need more than a row of "
+         "a table;");
+    puts("ops *expressed by others* have no PIR op that means the same and become several; "
+         "*training* ops are");
+    puts("refused with a hint; *unsupported* ones, with the reason, keep a program from being "
+         "written, while");
+    puts("`show` still shows it. Some uses of the others cannot be translated either: a diagnostic "
+         "says which.\n");
     puts("| | ops |");
     puts("|---|---|");
     for (int c = 0; c <= PDM_TR_UNKNOWN; c++)
