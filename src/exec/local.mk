@@ -36,6 +36,9 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/fused.def \
 	src/exec/kernels/fused_lod_rnn.c \
 	src/exec/kernels/loss.def \
+	src/exec/kernels/loss_class.c \
+	src/exec/kernels/loss_element.c \
+	src/exec/kernels/loss_sequence.c \
 	src/exec/kernels/nn.def \
 	src/exec/kernels/nn_conv.c \
 	src/exec/kernels/nn_core.c \

@@ -114,6 +114,29 @@ int64_t pdm_nn_mul(pdm_k *k, int64_t a, int64_t b)
     return product;
 }
 
+const int64_t *pdm_nn_lod(pdm_k *k, const pdm_tensor *x, int64_t *out_sequences)
+{
+    const size_t levels = x ? pdm_tensor_num_lod(x) : 0;
+    size_t count = 0;
+
+    if (!x || !PDM_K_OK(k))
+        return NULL;
+    if (levels == 0 || x->rank < 1) {
+        pdm_k_fail(k, "the operand has no LoD");
+        return NULL;
+    }
+    const int64_t *offsets = pdm_tensor_lod(x, levels - 1, &count);
+    bool good = count > 0 && offsets[0] == 0 && offsets[count - 1] == x->dims[0];
+    for (size_t i = 1; i < count; i++)
+        good = good && offsets[i - 1] <= offsets[i];
+    if (!good) {
+        pdm_k_fail(k, "the LoD does not fit %lld rows", (long long)x->dims[0]);
+        return NULL;
+    }
+    *out_sequences = (int64_t)count - 1;
+    return offsets;
+}
+
 /* ---- activations --------------------------------------------------------------------------------
  */
 

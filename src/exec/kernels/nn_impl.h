@@ -37,6 +37,9 @@ void pdm_nn_fill(pdm_tensor *tensor, double value);
 /* Product of sizes; fails the call when it does not fit in int64. */
 int64_t pdm_nn_mul(pdm_k *k, int64_t a, int64_t b);
 
+/* Offsets of the last LoD level, checked against the rows of x: 0, ascending, dims[0]. Fails. */
+const int64_t *pdm_nn_lod(pdm_k *k, const pdm_tensor *x, int64_t *out_sequences);
+
 /* The type that statistics of x have: float32 for halves. */
 static inline pdm_dtype pdm_nn_wide_dtype(pdm_dtype dtype)
 {

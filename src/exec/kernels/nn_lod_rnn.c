@@ -52,24 +52,12 @@ static void order_rows(pdm_sequences *s, bool reverse)
 
 bool pdm_sequences_init(pdm_k *k, pdm_sequences *s, const pdm_tensor *x, bool reverse)
 {
-    const size_t levels = x ? pdm_tensor_num_lod(x) : 0;
-    size_t count = 0;
-
     memset(s, 0, sizeof *s);
-    if (!x || !PDM_K_OK(k))
+    s->offsets = pdm_nn_lod(k, x, &s->count);
+    if (!s->offsets)
         return false;
-    if (levels == 0 || x->rank < 1) {
-        pdm_k_fail(k, "the input has no LoD");
-        return false;
-    }
-    s->offsets = pdm_tensor_lod(x, levels - 1, &count);
     s->rows = x->dims[0];
-    s->count = (int64_t)count - 1;
-    if (count < 1 || s->offsets[count - 1] != s->rows) {
-        pdm_k_fail(k, "the LoD does not fit %lld rows", (long long)s->rows);
-        return false;
-    }
-    s->order = calloc(count, sizeof *s->order);
+    s->order = calloc((size_t)s->count + 1, sizeof *s->order);
     s->in_batch = calloc((size_t)s->rows + 1, sizeof *s->in_batch);
     if (!s->order || !s->in_batch) {
         pdm_k_nomem(k);
@@ -398,20 +386,15 @@ pdm_status pdm_kernel_row_conv(pdm_k *k)
     if (x->dims[x->rank - 1] != filter->dims[1])
         return pdm_k_fail(k, "filter and x do not fit");
     pdm_tensor *out = pdm_nn_out_like(k, 0, x);
-    const size_t levels = pdm_tensor_num_lod(x);
     if (!out)
         return k->status;
-    if (levels > 0) {
-        size_t count;
-        const int64_t *offsets = pdm_tensor_lod(x, levels - 1, &count);
-        if (x->rank != 2 || count < 1 || offsets[count - 1] != x->dims[0])
-            return pdm_k_fail(k, "the LoD does not fit x");
-        for (size_t i = 0; i + 1 < count; i++)
+    if (x->rank == 2) {
+        int64_t count = 0;
+        const int64_t *offsets = pdm_nn_lod(k, x, &count);
+        for (int64_t i = 0; i < count; i++)
             look_ahead(x, filter, out, offsets[i], offsets[i + 1]);
         return k->status;
     }
-    if (x->rank != 3)
-        return pdm_k_fail(k, "x has no LoD");
     for (int64_t i = 0; i < x->dims[0]; i++)
         look_ahead(x, filter, out, i * x->dims[1], (i + 1) * x->dims[1]);
     return k->status;
