@@ -371,3 +371,22 @@ void pdm_tr_h_lu(pdm_tr_op *t)
     if (infos && pdm_tr_rank(pdm_tr_in(t, "X")) == 2)
         pdm_tr_out(t, "Infos", pdm_tr_reshape(t, infos, (const int64_t[]){1}, 1));
 }
+
+/* ---- sine and cosine ------------------------------------------------------------------------- */
+
+/*
+ * The float32 kernels of 3.3.1 give another last bit than all earlier releases in every fourth value. In a program that loops or
+ * branches on data that may change what it decides; the complex kernels still compute with the C library, to the bit as before.
+ */
+void pdm_tr_h_circular(pdm_tr_op *t)
+{
+    pdm_ir_value *x = pdm_tr_in(t, "X");
+    if (!t->tr->has_sub_blocks || pdm_tr_dtype_of(x) != PDM_F32) {
+        pdm_tr_generic(t);
+        return;
+    }
+    pdm_ir_value *zeros = pdm_tr_emit1(t, "pd_op.full_like", PDM_TR_OPS(x, pdm_tr_const_f(t, PDM_F32, 0)),
+                                       PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, PDM_F32), 0}));
+    pdm_ir_value *result = pdm_tr_unary(t, row_target(t), pdm_tr_binary(t, "pd_op.complex", x, zeros));
+    pdm_tr_out(t, "Out", pdm_tr_unary(t, "pd_op.real", result));
+}
