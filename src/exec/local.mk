@@ -42,6 +42,8 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/nn.def \
 	src/exec/kernels/nn_conv.c \
 	src/exec/kernels/nn_core.c \
+	src/exec/kernels/nn_deform.c \
+	src/exec/kernels/nn_einsum.c \
 	src/exec/kernels/nn_gemm.c \
 	src/exec/kernels/nn_grid.c \
 	src/exec/kernels/nn_impl.h \
