@@ -96,6 +96,14 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/detection_yolo.c \
 	src/exec/kernels/scratch.c \
 	src/exec/kernels/scratch.h \
+	src/exec/kernels/sequence.def \
+	src/exec/kernels/sequence_beam.c \
+	src/exec/kernels/sequence_crf.c \
+	src/exec/kernels/sequence_eval.c \
+	src/exec/kernels/sequence_graph.c \
+	src/exec/kernels/sequence_pool.c \
+	src/exec/kernels/sequence_rows.c \
+	src/exec/kernels/sequence_text.c \
 	src/exec/kernels/vision.def \
 	src/exec/kernels/vision_roi.c
 
@@ -118,3 +126,20 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/tensor_random.c \
 	src/exec/kernels/tensor_shape.c \
 	src/exec/kernels/tensor_slice.c
+
+# legacy programs as they are
+libpdm_exec_la_SOURCES += \
+	src/exec/legacy_bind.c \
+	src/exec/legacy_bind.def \
+	src/exec/legacy_bind.h \
+	src/exec/legacy_impl.h \
+	src/exec/legacy_interp.c \
+	src/exec/legacy_interp.h \
+	src/exec/legacy_lod.def \
+	src/exec/legacy_plan.c \
+	src/exec/legacy_plan_op.c \
+	src/exec/kernels/legacy.def \
+	src/exec/kernels/legacy_math.c \
+	src/exec/kernels/legacy_shape.c \
+	src/exec/kernels/legacy_sub.c \
+	src/exec/kernels/legacy_sub.h
