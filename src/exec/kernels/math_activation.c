@@ -87,7 +87,9 @@ WITH(hardsigmoid, CLAMP(v *P(0) + P(1), (T)0, (T)1), {"slope", 0.2}, {"offset", 
 PLAIN(hardswish, v *CLAMP(v + (T)3, (T)0, (T)6) / (T)6)
 PLAIN(tanh_shrink, v - tanh(v))
 PLAIN(softsign, v / ((T)1 + fabs(v)))
-PLAIN(logsigmoid, v < (T)0 ? v - log1p(exp(v)) : -log1p(exp(-v)))
+PLAIN(logsigmoid, v == -(T)INFINITY ? (T)NAN
+                  : v < (T)0        ? v - log1p(exp(v))
+                                    : -log1p(exp(-v)))
 WITH(stanh, P(1) * tanh(P(0) * v), {"scale_a", 0.67}, {"scale_b", 1.7159})
 WITH(swish, v / ((T)1 + exp(-(P(0) * v))), {"beta", 1})
 WITH(soft_relu, log((T)1 + exp(CLAMP(v, -P(0), P(0)))), {"threshold", 40})

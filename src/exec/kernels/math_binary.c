@@ -92,7 +92,7 @@ static double complex complex_remainder(double complex a, double complex b)
 {
     const double complex q = a / b;
 
-    return a - b * CMPLX(ceil(creal(q)), ceil(cimag(q)));
+    return a - b * CMPLX(round(creal(q)), round(cimag(q)));
 }
 
 PDM_K_FLOATS(PDM_BINARY_SAME, divide, a / b)

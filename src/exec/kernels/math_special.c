@@ -59,7 +59,7 @@ static double hurwitz_zeta(int s, double q)
 
     if (q <= 0 && q == floor(q))
         return (double)INFINITY;
-    if (!(q > -MAX_TERMS))
+    if (!(q > -MAX_TERMS) || isinf(q))
         return (double)NAN;
     for (; q < 12; q++)
         sum += pow(q, -s);
@@ -100,6 +100,8 @@ pdm_status pdm_kernel_polygamma(pdm_k *k)
     return pdm_math_unary(k, &op, &order);
 }
 
+#define LARGE_A 10000.0
+
 /* Series of the lower function, divided by gamma(a). */
 static double gamma_p_series(double a, double x, double scale)
 {
@@ -133,12 +135,25 @@ static double gamma_q_fraction(double a, double x, double scale)
     return h * scale;
 }
 
+/* Uniform asymptotic expansion for large a, where the others would need many terms. */
+static double gamma_q_large(double a, double x)
+{
+    const double mu = x / a - 1;
+    const double half = fabs(mu) < 1e-4 ? mu * mu / 2 - mu * mu * mu / 3 : mu - log1p(mu);
+    const double eta = copysign(sqrt(2 * half), mu);
+    const double c0 = fabs(mu) < 1e-3 ? -1.0 / 3 + eta / 12 : 1 / mu - 1 / eta;
+
+    return erfc(eta * sqrt(a / 2)) / 2 + exp(-a * half) * c0 / sqrt(2 * M_PI * a);
+}
+
 static double gamma_q(double a, double x)
 {
-    if (isnan(a) || isnan(x) || isinf(x))
-        return (double)NAN;
-    if (a <= 0 || x <= 0)
+    if (a <= 0 || x <= 0 || (isinf(a) && x < 1))
         return 1;
+    if (!isfinite(a) || !isfinite(x))
+        return (double)NAN;
+    if (a > LARGE_A)
+        return gamma_q_large(a, x);
     const double scale = exp(a * log(x) - x - log_gamma(a));
     return x < a + 1 ? 1 - gamma_p_series(a, x, scale) : gamma_q_fraction(a, x, scale);
 }

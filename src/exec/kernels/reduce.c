@@ -33,7 +33,7 @@ static void finish_mean(pdm_reduce_acc *acc, int64_t count, bool second, pdm_ten
     (void)second;
     acc->f /= (double)count;
     acc->c /= (double)count;
-    if (count != 0)
+    if (count != 0 && out->dtype != PDM_BOOL)
         acc->i /= count;
     store_acc(out, i, acc);
 }

@@ -128,7 +128,7 @@ pdm_status pdm_kernel_logcumsumexp(pdm_k *k)
 
 #define IS_NAN(v) ((v) != (v))
 
-/* The latest of the best so far; NaN stays. */
+/* The latest of the best so far; NaN beats numbers. */
 #define EXTREME_LOOP(code, suffix, type, acc, load, store, name, op)                               \
     static void name##_row_##suffix(const pdm_rows *rows, const type *x, type *y,                  \
                                     pdm_tensor *places, int64_t first)                             \
@@ -136,7 +136,7 @@ pdm_status pdm_kernel_logcumsumexp(pdm_k *k)
         int64_t best = 0;                                                                          \
         for (int64_t i = 0; i < rows->n; i++) {                                                    \
             const acc v = load(x[i * rows->inner]), held = load(x[best * rows->inner]);            \
-            if (!IS_NAN(held) && (v op held || IS_NAN(v)))                                         \
+            if (IS_NAN(v) || (!IS_NAN(held) && v op held))                                         \
                 best = i;                                                                          \
             if (y)                                                                                 \
                 y[i * rows->inner] = x[best * rows->inner];                                        \

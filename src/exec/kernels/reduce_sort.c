@@ -221,8 +221,9 @@ static void store_median(median_job *job, int64_t i, int64_t low, int64_t high)
 
     if (job->order.floats)
         pdm_set_double(job->out, i, job->average ? (a->f + b->f) / 2 : a->f);
-    else /* no overflow in the mean */
-        pdm_set_int(job->out, i, job->average ? a->i + (b->i - a->i) / 2 : a->i);
+    else /* towards zero; wraps where the framework does */
+        pdm_set_int(job->out, i,
+                    job->average ? (int64_t)((uint64_t)a->i + (uint64_t)b->i) / 2 : a->i);
     if (!job->places)
         return;
     pdm_set_int(job->places, job->average ? 2 * i : i, low);
