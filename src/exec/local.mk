@@ -34,7 +34,12 @@ libpdm_exec_la_SOURCES += \
 # layers of networks
 libpdm_exec_la_SOURCES += \
 	src/exec/kernels/fused.def \
+	src/exec/kernels/fused_attention.c \
+	src/exec/kernels/fused_element.c \
+	src/exec/kernels/fused_linear.c \
 	src/exec/kernels/fused_lod_rnn.c \
+	src/exec/kernels/fused_norm.c \
+	src/exec/kernels/fused_sequence.c \
 	src/exec/kernels/loss.def \
 	src/exec/kernels/loss_class.c \
 	src/exec/kernels/loss_element.c \

@@ -110,6 +110,19 @@ void pdm_nn_matrix_cols(const pdm_nn_matrix *m, int64_t k, int64_t depth, int64_
 void pdm_nn_matmul(const double *a, const double *b, double *c, int64_t rows, int64_t cols,
                    int64_t depth, bool add);
 
+/* out rows = act(x rows * w + bias): x [rows][depth] from its first element; w by strides. */
+typedef struct pdm_nn_linear {
+    const pdm_tensor *x, *w, *bias; /* bias: [cols] or NULL */
+    int64_t rows, cols, depth, x_row, x_col, w_row, w_col;
+    pdm_nn_act act; /* NULL: none */
+    pdm_tensor *out;
+} pdm_nn_linear;
+
+void pdm_nn_linear_run(pdm_k *k, const pdm_nn_linear *linear);
+/* One row normalized in place: scale and bias [n] or NULL. */
+void pdm_nn_normalize_row(double *row, int64_t n, const pdm_tensor *scale, const pdm_tensor *bias,
+                          double epsilon, double *out_mean, double *out_variance);
+
 /* ---- windows ----------------------------------------------------------------------------------
  */
 

@@ -278,6 +278,21 @@ pdm_status pdm_kernel_layer_norm(pdm_k *k)
     return k->status;
 }
 
+void pdm_nn_normalize_row(double *row, int64_t n, const pdm_tensor *scale, const pdm_tensor *bias,
+                          double epsilon, double *out_mean, double *out_variance)
+{
+    double mean = 0, variance = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        mean += row[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        variance += (row[i] - mean) * (row[i] - mean) / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        row[i] = (row[i] - mean) / sqrt(variance + epsilon) * or_one(scale, i) + or_zero(bias, i);
+    *out_mean = mean;
+    *out_variance = variance;
+}
+
 /* ---- group_norm, instance_norm ------------------------------------------------------------------
  */
 
