@@ -109,10 +109,23 @@ static void emit_yield(pdm_tr_op *t, pdm_ir_value *const *values, size_t n)
     pdm_tr_emit_typed(t, "cf.yield", values, n, PDM_TR_NO_ATTRS, NULL, 0);
 }
 
+/* A block that declares the name anew means another variable by it. */
+static bool hides(const pdm_tr *tr, const pdm_tr_scope *scope, const pdm_lg_var *var)
+{
+    const pdm_lg_var *own = pdm_lg_block_var(&tr->program->blocks[scope->lg_block], var->name);
+    return own && own != var && !own->persistable;
+}
+
 /* Read a variable by its declaration: an inner scope may hide the name. */
 static pdm_ir_value *value_of(pdm_tr *tr, const pdm_lg_var *var)
 {
-    return pdm_tr_value(tr, var->name);
+    pdm_tr_scope *inner = tr->scope, *s = inner;
+    while (s->parent && hides(tr, s, var))
+        s = s->parent;
+    tr->scope = s;
+    pdm_ir_value *value = pdm_tr_value(tr, var->name);
+    tr->scope = inner;
+    return value;
 }
 
 /* ---- if -------------------------------------------------------------------------------------------------------- */
@@ -490,9 +503,9 @@ static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *con
     }
     if (tr->status == PDM_OK)
         pdm_tr_block(tr, sub);
-    yields[0] = tr->status == PDM_OK ? pdm_tr_value(tr, cond->name) : NULL;
+    yields[0] = tr->status == PDM_OK ? value_of(tr, cond) : NULL;
     for (size_t i = 0; i < list->n && tr->status == PDM_OK; i++)
-        yields[1 + i] = pdm_tr_value(tr, list->v[i].var->name);
+        yields[1 + i] = value_of(tr, list->v[i].var);
     tr->loop_depth--;
     pdm_tr_scope_pop(tr);
     if (tr->status == PDM_OK)
