@@ -99,6 +99,13 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/detection_priors.c \
 	src/exec/kernels/detection_proposals.c \
 	src/exec/kernels/detection_yolo.c \
+	src/exec/kernels/linalg.def \
+	src/exec/kernels/linalg_dense.c \
+	src/exec/kernels/linalg_dense.h \
+	src/exec/kernels/linalg_eigen.c \
+	src/exec/kernels/linalg_fft.c \
+	src/exec/kernels/linalg_solve.c \
+	src/exec/kernels/linalg_spectrum.c \
 	src/exec/kernels/scratch.c \
 	src/exec/kernels/scratch.h \
 	src/exec/kernels/sequence.def \
