@@ -21,10 +21,12 @@ static pdm_status gather(pdm_k *k, const pdm_tensor *x, const pdm_tensor *index,
     }
     int64_t *places = pdm_indices(k, index, dim, true);
     void *out = places ? pdm_k_out(k, 0, x->dtype, rank, dims) : NULL;
-    if (out)
+    if (out) {
+        pdm_k_share_lod(k, 0, x);
         pdm_rows_copy(k,
                       (size_t)pdm_k_product(x->dims, axis + 1, x->rank) * pdm_dtype_size(x->dtype),
                       pdm_k_product(x->dims, 0, axis), dim, n, out, x->data, places);
+    }
     free(places);
     return k->status;
 }
@@ -129,9 +131,11 @@ pdm_status pdm_kernel_gather_nd(pdm_k *k)
         dims[rank++] = x->dims[i];
     void *out = pdm_k_out(k, 0, x->dtype, rank, dims);
     to_rows(offsets, count, row);
-    if (out)
+    if (out) {
+        pdm_k_share_lod(k, 0, x);
         pdm_rows_copy(k, (size_t)row * pdm_dtype_size(x->dtype), 1, 0, count, out, x->data,
                       offsets);
+    }
     free(offsets);
     return k->status;
 }
@@ -237,7 +241,17 @@ PDM_K_REALS(COMBINE)
     {                                                                                              \
         *(type *)to = (type)store((acc)(load(*(type *)to) / (acc)n));                              \
     }
-PDM_K_NUMBERS(DIVIDE)
+PDM_K_FLOATS(DIVIDE)
+
+/* Integers are divided downwards. */
+#define DIVIDE_INT(code, suffix, type, acc, load, store, ...)                                      \
+    static void divide_##suffix(void *to, int64_t n)                                               \
+    {                                                                                              \
+        const type value = *(type *)to, whole = (type)(value / (type)n);                           \
+        const bool between = whole * (type)n > value;                                              \
+        *(type *)to = (type)(whole - between);                                                     \
+    }
+PDM_K_INTS(DIVIDE_INT)
 
 /* How often each element of the result was hit; an element hit first begins anew when what was
  * there does not count. */
@@ -385,7 +399,7 @@ pdm_status pdm_kernel_gather_tree(pdm_k *k)
         return pdm_k_fail(k, "ids and parents have 3 dimensions and the same shape");
     const int64_t steps = ids->dims[0], beams = ids->dims[2], area = ids->dims[1] * beams;
     int64_t *from = pdm_indices(k, parents, beams, false);
-    void *out = from ? pdm_k_out_like(k, 0, ids) : NULL;
+    void *out = from ? pdm_k_out(k, 0, ids->dtype, 3, ids->dims) : NULL;
     const size_t size = pdm_dtype_size(ids->dtype);
     for (int64_t i = 0; out && steps > 0 && i < area; i++) {
         const int64_t first = i / beams * beams; /* beam 0 of the batch */

@@ -56,8 +56,9 @@ static void choose_part(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* Result 0: x where the condition holds, else y; all broadcast. */
-static pdm_status choose(pdm_k *k, const pdm_tensor *c, const pdm_tensor *x, const pdm_tensor *y)
+/* Result 0: x where the condition holds, else y; all broadcast. `lod` has its LoD. */
+static pdm_status choose(pdm_k *k, const pdm_tensor *c, const pdm_tensor *x, const pdm_tensor *y,
+                         const pdm_tensor *lod)
 {
     const pdm_tensor *all[3] = {c, x, y};
     pdm_tensor own[3] = {{0}, {0}, {0}};
@@ -71,9 +72,8 @@ static pdm_status choose(pdm_k *k, const pdm_tensor *c, const pdm_tensor *x, con
         if (!pdm_shape_broadcast(k, all[i]->rank, all[i]->dims, &rank, dims))
             return k->status;
     }
-    const pdm_tensor like = *x; /* the result may take its place */
     choose_job job = {.size = pdm_dtype_size(x->dtype)};
-    job.out = pdm_k_out(k, 0, like.dtype, rank, dims);
+    job.out = pdm_k_out(k, 0, x->dtype, rank, dims);
     for (int i = 0; job.out && PDM_K_OK(k) && i < 3; i++)
         data[i] = spread(k, all[i], rank, dims, &own[i]);
     job.c = data[0];
@@ -82,7 +82,7 @@ static pdm_status choose(pdm_k *k, const pdm_tensor *c, const pdm_tensor *x, con
     if (job.out && PDM_K_OK(k)) {
         pdm_k_parallel(k, pdm_k_product(dims, 0, rank), PDM_MOVE_GRAIN / (int64_t)job.size,
                        choose_part, &job);
-        pdm_keep_lod_of_rows(k, 0, &like);
+        pdm_keep_lod_of_rows(k, 0, lod);
     }
     for (int i = 0; i < 3; i++)
         pdm_tensor_deinit(&own[i]);
@@ -94,7 +94,7 @@ pdm_status pdm_kernel_where(pdm_k *k)
 {
     const pdm_tensor *c = pdm_k_in(k, 0), *x = pdm_k_in(k, 1), *y = pdm_k_in(k, 2);
 
-    return PDM_K_OK(k) ? choose(k, c, x, y) : k->status;
+    return PDM_K_OK(k) ? choose(k, c, x, y, x) : k->status;
 }
 
 /* x, mask, value */
@@ -102,7 +102,7 @@ pdm_status pdm_kernel_masked_fill(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0), *mask = pdm_k_in(k, 1), *value = pdm_k_in(k, 2);
 
-    return PDM_K_OK(k) ? choose(k, mask, value, x) : k->status;
+    return PDM_K_OK(k) ? choose(k, mask, value, x, x) : k->status;
 }
 
 /* x, mask */

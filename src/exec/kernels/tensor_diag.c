@@ -149,7 +149,7 @@ pdm_status pdm_kernel_diag_embed(pdm_k *k)
 /* ---- filling ------------------------------------------------------------------------------------
  */
 
-/* Without wrap the diagonal of a tall matrix ends with its square part. */
+/* Without wrap the diagonal ends with as many elements as the first square has. */
 pdm_status pdm_kernel_fill_diagonal(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0);
@@ -164,6 +164,7 @@ pdm_status pdm_kernel_fill_diagonal(pdm_k *k)
         return pdm_k_fail(k, "a tensor with %d dimensions has no diagonal", x->rank);
     const int64_t last = x->dims[x->rank - 1], count = pdm_tensor_count(x);
     void *out = pdm_k_out_copy(k, x);
+    pdm_drop_lod(k, 0);
     if (!out)
         return k->status;
     const pdm_element e = pdm_element_of_double(value, x->dtype);
@@ -171,8 +172,9 @@ pdm_status pdm_kernel_fill_diagonal(pdm_k *k)
     pdm_dense_strides(x->rank, x->dims, strides);
     for (int i = 0; i < x->rank; i++)
         step += strides[i];
-    const bool square = !wrap && last < INT32_MAX && last * last < count && x->rank == 2;
-    const int64_t end = square ? last * last : count;
+    const int64_t side = x->dims[1];
+    const bool square = !wrap && side < INT32_MAX && side * side < count;
+    const int64_t end = square ? side * side : count;
     for (int64_t i = 0; i < end; i += step) {
         if (i % last + offset >= 0 && i % last + offset < last && i + offset < count)
             memcpy(pdm_at(out, i + offset, size), e.bytes, size);
@@ -202,6 +204,7 @@ pdm_status pdm_kernel_fill_diagonal_tensor(pdm_k *k)
     if (!fits)
         return pdm_k_fail(k, "the new diagonals do not fit in type or shape");
     void *out = pdm_k_out_copy(k, x);
+    pdm_drop_lod(k, 0);
     pdm_dense_strides(p.rank + 1, p.dims, from);
     for (int i = 0; i <= p.rank; i++)
         pdm_box_add(&box, p.dims[i], p.strides[i], from[i]);

@@ -15,7 +15,7 @@ static pdm_status swap_channels(pdm_k *k, const pdm_tensor *x, int64_t groups, b
         return pdm_k_fail(k, "%lld channels cannot be in %lld groups", (long long)c,
                           (long long)groups);
     const int64_t outer = x->dims[0] * (last ? x->dims[1] * x->dims[2] : 1), each = c / groups;
-    void *out = pdm_k_out_like(k, 0, x);
+    void *out = pdm_k_out(k, 0, x->dtype, 4, x->dims);
     if (!out)
         return k->status;
     pdm_box_add(&box, outer, c * inner, c * inner);

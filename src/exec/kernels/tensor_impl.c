@@ -243,9 +243,11 @@ pdm_status pdm_take(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *inde
     dims[axis] = n;
     void *out = pdm_k_out(k, 0, x->dtype, x->rank, dims);
     const size_t size = pdm_dtype_size(x->dtype);
-    if (out)
-        pdm_rows_copy(k, (size_t)pdm_k_product(x->dims, axis + 1, x->rank) * size,
-                      pdm_k_product(x->dims, 0, axis), x->dims[axis], n, out, x->data, index);
+    if (!out)
+        return k->status;
+    pdm_rows_copy(k, (size_t)pdm_k_product(x->dims, axis + 1, x->rank) * size,
+                  pdm_k_product(x->dims, 0, axis), x->dims[axis], n, out, x->data, index);
+    pdm_k_share_lod(k, 0, x);
     return k->status;
 }
 
@@ -335,25 +337,41 @@ void pdm_slice_limits(int64_t dim, int64_t start, int64_t end, int64_t step, int
     *first = *count ? start : 0;
 }
 
+void pdm_drop_lod(pdm_k *k, size_t index)
+{
+    pdm_k_share_lod(k, index, &(pdm_tensor){0});
+}
+
+void pdm_share_lod_at(pdm_k *k, size_t element, const pdm_tensor *from)
+{
+    pdm_value *out = pdm_k_out_value(k, 0);
+
+    if (out && out->kind == PDM_VALUE_LIST)
+        out = element < out->list.count ? out->list.items[element] : NULL;
+    if (out && out->kind == PDM_VALUE_TENSOR)
+        pdm_tensor_share_lod(&out->tensor, from);
+}
+
 void pdm_keep_lod_of_rows(pdm_k *k, size_t index, const pdm_tensor *from)
 {
-    pdm_tensor *out = pdm_k_out_tensor(k, index);
+    const pdm_tensor *out = pdm_k_out_tensor(k, index);
 
     if (!out || !PDM_K_OK(k))
         return;
     if (out->rank > 0 && from->rank > 0 && out->dims[0] == from->dims[0])
-        pdm_tensor_share_lod(out, from);
+        pdm_k_share_lod(k, index, from);
     else
-        pdm_tensor_share_lod(out, &(pdm_tensor){0});
+        pdm_drop_lod(k, index);
 }
 
-pdm_status pdm_share_reshaped(pdm_k *k, const pdm_tensor *x, int rank, const int64_t *dims)
+pdm_status pdm_share_reshaped(pdm_k *k, const pdm_tensor *x, int rank, const int64_t *dims,
+                              bool rows)
 {
     if (!PDM_K_OK(k) || !pdm_k_wants(k, 0))
         return k->status;
-    const pdm_tensor from = *x; /* the result may be the operand's own struct */
     pdm_k_share(k, 0, x, rank, dims);
-    pdm_keep_lod_of_rows(k, 0, &from);
+    if (rows)
+        pdm_keep_lod_of_rows(k, 0, x);
     return k->status;
 }
 

@@ -64,8 +64,12 @@ void pdm_slice_limits(int64_t dim, int64_t start, int64_t end, int64_t step, int
 
 /* The result has the operand's LoD when both have as many rows, else none. */
 void pdm_keep_lod_of_rows(pdm_k *k, size_t index, const pdm_tensor *from);
-/* The result is the operand in another shape; its LoD stays when the rows are as many. */
-pdm_status pdm_share_reshaped(pdm_k *k, const pdm_tensor *x, int rank, const int64_t *dims);
+void pdm_share_lod_at(pdm_k *k, size_t element, const pdm_tensor *from); /* of result 0 */
+void pdm_drop_lod(pdm_k *k, size_t index);                               /* the result has none */
+/* The result is the operand in another shape; its LoD stays, with `rows` only when those are as
+ * many. */
+pdm_status pdm_share_reshaped(pdm_k *k, const pdm_tensor *x, int rank, const int64_t *dims,
+                              bool rows);
 
 /* ---- indices -----------------------------------------------------------------------------------
  */

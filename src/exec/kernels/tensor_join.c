@@ -138,6 +138,8 @@ pdm_status pdm_kernel_stack(pdm_k *k)
     void *out = pdm_k_out(k, 0, first->dtype, first->rank + 1, dims);
     const int64_t inner = pdm_k_product(first->dims, axis, first->rank);
     const size_t size = pdm_dtype_size(first->dtype);
+    if (out)
+        pdm_k_share_lod(k, 0, first);
     for (size_t i = 0; out && i < n; i++) {
         pdm_box box = {0};
         pdm_box_add(&box, before(first, axis), (int64_t)n * inner, inner);
@@ -181,17 +183,6 @@ static void take_part(pdm_k *k, const pdm_tensor *x, int axis, size_t i, int64_t
     pdm_box_copy(k, &box, bytes, out, pdm_at(x->data, at * inner, bytes));
 }
 
-/* Sequences stay whole when rows are not split. */
-static void keep_lod(pdm_k *k, const pdm_tensor *x, size_t n)
-{
-    pdm_value *out = pdm_k_out_value(k, 0);
-
-    for (size_t i = 0; out && out->kind == PDM_VALUE_LIST && x->lod && i < n; i++)
-        pdm_tensor_share_lod(&out->list.items[i]->tensor, x);
-    if (out && out->kind == PDM_VALUE_TENSOR)
-        pdm_k_share_lod(k, 0, x);
-}
-
 static pdm_status split(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *sizes, size_t n)
 {
     int64_t at = 0;
@@ -200,10 +191,10 @@ static pdm_status split(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *
         return pdm_k_fail(k, "%zu parts are made, %zu wanted", n, parts_wanted(k));
     for (size_t i = 0; PDM_K_OK(k) && i < n && pdm_k_wants(k, 0); i++) {
         take_part(k, x, axis, i, at, sizes[i], false);
+        if (axis != 0) /* sequences stay whole */
+            pdm_share_lod_at(k, i, x);
         at += sizes[i];
     }
-    if (axis != 0)
-        keep_lod(k, x, n);
     return k->status;
 }
 
@@ -256,15 +247,15 @@ pdm_status pdm_kernel_split_with_num(pdm_k *k)
         return k->status;
     if (parts_wanted(k) != (size_t)num)
         return pdm_k_fail(k, "%lld parts are made, %zu wanted", (long long)num, parts_wanted(k));
-    for (int64_t i = 0; PDM_K_OK(k) && i < num; i++)
+    for (int64_t i = 0; PDM_K_OK(k) && i < num; i++) {
         take_part(k, x, axis, (size_t)i, i * size, size, false);
-    if (axis != 0)
-        keep_lod(k, x, (size_t)num);
+        if (axis != 0)
+            pdm_share_lod_at(k, (size_t)i, x);
+    }
     return k->status;
 }
 
-/* unbind, unstack */
-pdm_status pdm_kernel_unbind(pdm_k *k)
+static pdm_status unbind(pdm_k *k, bool with_lod)
 {
     const pdm_tensor *x = pdm_k_in(k, 0);
     const int64_t given = pdm_k_int(k, "axis");
@@ -277,9 +268,22 @@ pdm_status pdm_kernel_unbind(pdm_k *k)
     if (x->rank == 0 || parts_wanted(k) != (uint64_t)x->dims[axis])
         return pdm_k_fail(k, "the dimension has not the %zu elements that are wanted",
                           parts_wanted(k));
-    for (int64_t i = 0; PDM_K_OK(k) && i < x->dims[axis]; i++)
+    for (int64_t i = 0; PDM_K_OK(k) && i < x->dims[axis]; i++) {
         take_part(k, x, axis, (size_t)i, i, 1, true);
+        if (with_lod)
+            pdm_share_lod_at(k, (size_t)i, x);
+    }
     return k->status;
+}
+
+pdm_status pdm_kernel_unbind(pdm_k *k)
+{
+    return unbind(k, true);
+}
+
+pdm_status pdm_kernel_unstack(pdm_k *k)
+{
+    return unbind(k, false);
 }
 
 /* ---- others -------------------------------------------------------------------------------------
@@ -354,6 +358,8 @@ pdm_status pdm_kernel_partial_concat(pdm_k *k)
         return pdm_k_fail(k, "the joined dimension is too large");
     void *out = pdm_k_out(k, 0, first->dtype, 2, (int64_t[]){first->dims[0], width});
     const size_t size = pdm_dtype_size(first->dtype);
+    if (out)
+        pdm_k_share_lod(k, 0, first);
     for (int64_t i = 0; out && i < n; i++) {
         pdm_box box = {0};
         pdm_box_add(&box, first->dims[0], width, first->dims[1]);
@@ -374,8 +380,10 @@ pdm_status pdm_kernel_partial_sum(pdm_k *k)
         return k->status;
     void *out = pdm_k_out(k, 0, first->dtype, 2, (int64_t[]){first->dims[0], length});
     const size_t size = pdm_dtype_size(first->dtype);
-    if (out)
+    if (out) {
+        pdm_k_share_lod(k, 0, first);
         memset(out, 0, (size_t)(first->dims[0] * length) * size);
+    }
     for (size_t i = 0; out && PDM_K_OK(k) && i < n; i++) {
         const pdm_tensor *x = pdm_k_list_at(k, 0, i);
         for (int64_t r = 0; r < first->dims[0]; r++)

@@ -70,10 +70,8 @@ static pdm_status expand(pdm_k *k, const pdm_tensor *x, size_t n, int64_t *dims)
                               (long long)x->dims[xi], (long long)dims[i]);
     }
     void *out = pdm_k_out(k, 0, x->dtype, (int)n, dims);
-    if (out) {
+    if (out)
         expand_into(k, x, (int)n, dims, out);
-        pdm_keep_lod_of_rows(k, 0, x);
-    }
     return k->status;
 }
 
@@ -84,7 +82,9 @@ pdm_status pdm_kernel_expand(pdm_k *k)
     int64_t dims[PDM_K_MAX_INTS] = {0};
     const size_t n = pdm_k_in_ints(k, 1, dims);
 
-    return PDM_K_OK(k) ? expand(k, x, n, dims) : k->status;
+    if (PDM_K_OK(k) && expand(k, x, n, dims) == PDM_OK)
+        pdm_keep_lod_of_rows(k, 0, x);
+    return k->status;
 }
 
 /* x, y; without y the attribute target_shape */
@@ -150,8 +150,10 @@ pdm_status pdm_kernel_broadcast_tensors(pdm_k *k)
     for (size_t i = 0; PDM_K_OK(k) && i < n; i++) {
         const pdm_tensor *x = pdm_k_list_at(k, 0, i);
         void *out = pdm_k_out_at(k, 0, i, x->dtype, rank, dims);
-        if (out)
-            expand_into(k, x, rank, dims, out);
+        if (!out)
+            continue;
+        expand_into(k, x, rank, dims, out);
+        pdm_share_lod_at(k, i, x);
     }
     return k->status;
 }

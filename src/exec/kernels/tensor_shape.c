@@ -56,7 +56,7 @@ pdm_status pdm_kernel_reshape(pdm_k *k)
 
     if (!PDM_K_OK(k) || !new_shape(k, x, dims, n))
         return k->status;
-    return pdm_share_reshaped(k, x, (int)n, dims);
+    return pdm_share_reshaped(k, x, (int)n, dims, false);
 }
 
 pdm_status pdm_kernel_view_shape(pdm_k *k)
@@ -67,7 +67,7 @@ pdm_status pdm_kernel_view_shape(pdm_k *k)
 
     if (!PDM_K_OK(k) || !new_shape(k, x, dims, n))
         return k->status;
-    return pdm_share_reshaped(k, x, (int)n, dims);
+    return pdm_share_reshaped(k, x, (int)n, dims, false);
 }
 
 /* The bytes as another type: the last dim shrinks or grows with the size of elements. */
@@ -112,7 +112,7 @@ pdm_status pdm_kernel_flatten(pdm_k *k)
     dims[n++] = PDM_K_OK(k) && x->rank > 0 ? pdm_k_product(x->dims, from, to + 1) : 1;
     for (int i = to + 1; PDM_K_OK(k) && i < x->rank; i++)
         dims[n++] = x->dims[i];
-    return pdm_share_reshaped(k, x, n, dims);
+    return pdm_share_reshaped(k, x, n, dims, true);
 }
 
 /* x, axis: named axes of 1 go, without names all; others stay. */
@@ -132,7 +132,7 @@ pdm_status pdm_kernel_squeeze(pdm_k *k)
         if (x->dims[i] != 1 || (count > 0 && !gone[i]))
             dims[n++] = x->dims[i];
     }
-    return pdm_share_reshaped(k, x, n, dims);
+    return pdm_share_reshaped(k, x, n, dims, true);
 }
 
 /* x, axis: axes count in the result as it grows, one after the other. */
@@ -152,7 +152,7 @@ pdm_status pdm_kernel_unsqueeze(pdm_k *k)
         dims[at] = 1;
         n++;
     }
-    return pdm_share_reshaped(k, x, n, dims);
+    return pdm_share_reshaped(k, x, n, dims, true);
 }
 
 /* ---- shapes as tensors --------------------------------------------------------------------------

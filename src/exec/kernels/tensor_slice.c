@@ -53,7 +53,7 @@ static bool drop_axes(pdm_k *k, const pdm_tensor *x, const char *name, part *p)
 }
 
 /* The part that limits mean. */
-static bool cut(pdm_k *k, const pdm_tensor *x, const limits *l, part *p)
+static bool cut(pdm_k *k, const pdm_tensor *x, const limits *l, bool last_of_gone, part *p)
 {
     for (size_t i = 0; PDM_K_OK(k) && i < l->num_axes; i++) {
         const int a = pdm_k_axis(k, l->axes[i], x->rank);
@@ -65,13 +65,13 @@ static bool cut(pdm_k *k, const pdm_tensor *x, const limits *l, part *p)
             break;
         }
         /* The last element, written as a slice that was to end behind it. */
-        if (p->gone[a] && l->starts[i] == -1 && end == 0)
+        if (last_of_gone && p->gone[a] && l->starts[i] == -1 && end == 0)
             end = x->dims[a];
         pdm_slice_limits(x->dims[a], l->starts[i], end, l->steps[i], &p->first[a], &p->count[a]);
         p->step[a] = l->steps[i];
     }
     for (int i = 0; PDM_K_OK(k) && i < x->rank; i++) {
-        if (p->gone[i] && p->count[i] != 1)
+        if (p->gone[i] && (last_of_gone ? p->count[i] != 1 : p->count[i] > 1))
             pdm_k_fail(k, "axis %d is to go, but it has %lld elements", i, (long long)p->count[i]);
     }
     return PDM_K_OK(k);
@@ -113,7 +113,7 @@ pdm_status pdm_kernel_slice(pdm_k *k)
     if (!read_limits(k, 1, false, &l))
         return k->status;
     part p = whole(x);
-    if (!drop_axes(k, x, "decrease_axis", &p) || !cut(k, x, &l, &p))
+    if (!drop_axes(k, x, "decrease_axis", &p) || !cut(k, x, &l, true, &p))
         return k->status;
     if (take(k, x, &p) == PDM_OK && l.num_axes > 0 && l.axes[0] != 0)
         pdm_k_share_lod(k, 0, x);
@@ -129,7 +129,9 @@ pdm_status pdm_kernel_strided_slice(pdm_k *k)
     if (!read_limits(k, 1, true, &l))
         return k->status;
     part p = whole(x);
-    return drop_axes(k, x, "decrease_axis", &p) && cut(k, x, &l, &p) ? take(k, x, &p) : k->status;
+    if (drop_axes(k, x, "decrease_axis", &p) && cut(k, x, &l, true, &p) && take(k, x, &p) == PDM_OK)
+        pdm_k_share_lod(k, 0, x);
+    return k->status;
 }
 
 /* Rows begin_idx to end_idx. */
@@ -141,7 +143,7 @@ pdm_status pdm_kernel_view_slice(pdm_k *k)
     if (!PDM_K_OK(k))
         return k->status;
     part p = whole(x);
-    return cut(k, x, &l, &p) ? take(k, x, &p) : k->status;
+    return cut(k, x, &l, true, &p) ? take(k, x, &p) : k->status;
 }
 
 /* Element `index` of an axis, which goes. */
@@ -183,7 +185,9 @@ pdm_status pdm_kernel_crop(pdm_k *k)
         p.first[i] = offsets[i];
         p.count[i] = shape[i] < 0 ? x->dims[i] - offsets[i] : shape[i];
     }
-    return take(k, x, &p);
+    if (take(k, x, &p) == PDM_OK)
+        pdm_k_share_lod(k, 0, x);
+    return k->status;
 }
 
 /* ---- views of any strides -----------------------------------------------------------------------
@@ -267,8 +271,9 @@ typedef struct source {
     pdm_tensor shape; /* only rank and dims */
 } source;
 
-/* The places that are assigned, as a box whose source strides are still open. */
-static bool places(pdm_k *k, const pdm_tensor *x, const part *p, pdm_box *box, int64_t *at)
+/* The places that are assigned, as a box whose source strides are still open. *empty: none. */
+static bool places(pdm_k *k, const pdm_tensor *x, const part *p, pdm_box *box, int64_t *at,
+                   bool *empty)
 {
     int64_t strides[PDM_MAX_RANK], none[PDM_K_MAX_INTS] = {0};
     const size_t num_none = pdm_k_has_attr(k, "none_axes") ? pdm_k_ints(k, "none_axes", none) : 0;
@@ -279,6 +284,7 @@ static bool places(pdm_k *k, const pdm_tensor *x, const part *p, pdm_box *box, i
     pdm_dense_strides(x->rank, x->dims, strides);
     for (int i = 0; i < x->rank; i++) {
         *at += p->first[i] * strides[i];
+        *empty |= p->count[i] == 0;
         if (p->gone[i])
             continue;
         for (; next < num_none && none[next] <= box->rank; next++)
@@ -321,13 +327,13 @@ static pdm_status assign_part(pdm_k *k, const pdm_tensor *x, size_t operand, con
     if (!read_limits(k, operand, true, &l))
         return k->status;
     part p = whole(x);
-    if (!drop_axes(k, x, "decrease_axes", &p) || !cut(k, x, &l, &p) || !places(k, x, &p, &box, &at))
+    if (!drop_axes(k, x, "decrease_axes", &p) || !cut(k, x, &l, false, &p) ||
+        !places(k, x, &p, &box, &at, &empty))
         return k->status;
-    for (int i = 0; i < box.rank; i++)
-        empty |= box.dims[i] == 0;
     if (!empty && !spread(k, &from->shape, &box))
         return k->status;
     void *out = pdm_k_out_copy(k, x);
+    pdm_drop_lod(k, 0);
     const size_t size = pdm_dtype_size(x->dtype);
     if (out && !empty)
         pdm_box_copy(k, &box, size, pdm_at(out, at, size), from->data);
