@@ -1,5 +1,6 @@
 #include "base/npz.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 /* A header is a line of text; no array that fits our ranks needs more. MAX_RATIO: what deflate can
  * reach, so that an archive cannot claim more than its bytes can hold. */
-enum { MAX_HEADER = 65536, MAX_RATIO = 1032 };
+enum { MAX_HEADER = 65536, MAX_RATIO = 1032, Z_MEM_ERROR_CODE = -4 };
 
 typedef struct source { /* one array being read, from an archive or (file NULL) from a descriptor */
     zip_file_t *file;
@@ -334,6 +335,15 @@ static int64_t read_some(source *s, void *out, uint64_t size)
     return s->file ? zip_fread(s->file, out, size) : read(s->fd, out, (size_t)size);
 }
 
+/* Whether something failed for lack of memory only. libzip tells it in several ways; errno was 0. */
+static bool lacks_memory(const zip_error_t *error)
+{
+    const int code = zip_error_code_zip(error), detail = zip_error_code_system(error);
+
+    return code == ZIP_ER_MEMORY || (code == ZIP_ER_ZLIB && detail == Z_MEM_ERROR_CODE) ||
+           errno == ENOMEM;
+}
+
 static pdm_status take(const job *j, source *s, void *out, uint64_t size, const char *what)
 {
     char *to = out;
@@ -344,7 +354,10 @@ static pdm_status take(const job *j, source *s, void *out, uint64_t size, const 
     s->left -= size;
     while (size > 0) {
         const uint64_t step = size < ((uint64_t)1 << 30) ? size : (uint64_t)1 << 30;
+        errno = 0;
         const int64_t got = read_some(s, to, step);
+        if (got < 0 && s->file && lacks_memory(zip_file_get_error(s->file)))
+            return PDM_NOMEM;
         if (got <= 0)
             return REFUSE(j, PDM_D_NPZ_FORM, "is the file cut off?",
                           "array '%s' cannot be unpacked: its %s is damaged or cut off", j->key,
@@ -444,7 +457,11 @@ static pdm_status read_array(job *j, source *s, pdm_tensor *out)
     PDM_TRY(take(j, s, out->data, bytes, "data"));
     /* The end of an entry is where its checksum is looked at. */
     char extra;
-    if (read_some(s, &extra, 1) != 0)
+    errno = 0;
+    const int64_t more = read_some(s, &extra, 1);
+    if (more < 0 && s->file && lacks_memory(zip_file_get_error(s->file)))
+        return PDM_NOMEM;
+    if (more != 0)
         return REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' is damaged (checksum)", j->key);
     if (dtype == PDM_BOOL)
         tidy_bools(out);
@@ -511,11 +528,14 @@ static pdm_status read_entry(pdm_npz *npz, job *j, zip_t *zip, zip_uint64_t inde
         status = REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' is there twice", key);
         goto done;
     }
+    errno = 0;
     s.file = zip_fopen_index(zip, index, 0);
     s.left = st.size;
     if (!s.file) {
-        status = REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' cannot be unpacked: %s", key,
-                        zip_strerror(zip));
+        status = lacks_memory(zip_get_error(zip))
+                     ? PDM_NOMEM
+                     : REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' cannot be unpacked: %s", key,
+                              zip_strerror(zip));
         goto done;
     }
     PDM_TRY_GOTO(read_array(j, &s, &tensor));
@@ -531,13 +551,17 @@ done:
 static pdm_status read_archive(pdm_npz *npz, job *j)
 {
     int error = 0;
-    zip_t *zip = zip_open(j->path, ZIP_RDONLY | ZIP_CHECKCONS, &error);
     pdm_status status = PDM_OK;
+
+    errno = 0;
+    zip_t *zip = zip_open(j->path, ZIP_RDONLY | ZIP_CHECKCONS, &error);
 
     if (!zip) {
         zip_error_t e;
+        const bool memory = errno == ENOMEM;
         zip_error_init_with_code(&e, error);
-        status = error == ZIP_ER_MEMORY
+        errno = memory ? ENOMEM : 0;
+        status = lacks_memory(&e)
                      ? PDM_NOMEM
                      : REFUSE(j, PDM_D_NPZ_FORM, "is the file cut off?",
                               "the file is no sound .npz archive: %s", zip_error_strerror(&e));

@@ -1,7 +1,7 @@
 /*
- * Fails the n-th allocation of a whole conversion (load, convert, dump, write), for every n: each
- * time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every
- * allocation from the n-th on. A failure that the code can do without (a sort that has another way)
+ * Fails the n-th allocation of a whole conversion (load, convert, dump, write), and of two runs
+ * (load, plan, inputs, run, record, write), for every n: each time the answer is PDM_NOMEM, nothing
+ * is written and nothing leaks. Then the same with every allocation from the n-th on. A failure that the code can do without (a sort that has another way)
  * may also end well, with the whole output.
  *
  * malloc and its like are replaced for the whole program, so that those of libc, protobuf-c and
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -50,11 +51,14 @@ static struct {
     uint64_t fail_at; /* 1-based; 0: never */
     bool and_after;   /* fail all later ones too */
     uint64_t failed;
+    bool paused;  /* nothing fails, nothing is counted as a call */
     int64_t live; /* blocks */
 } heap;
 
 static bool refuse(void)
 {
+    if (heap.paused)
+        return false;
     heap.calls++;
     if (!heap.fail_at || heap.calls < heap.fail_at ||
         (!heap.and_after && heap.calls > heap.fail_at))
@@ -155,6 +159,87 @@ static pdm_status convert(const char *model_path)
     return status;
 }
 
+/* ---- two runs -----------------------------------------------------------------------------------
+ */
+
+static pdm_status run_twice(pdm_context *context, const pdm_plan *plan, const pdm_bundle *io)
+{
+    const pdm_session_options options = {.size = sizeof options, .threads = 1};
+    pdm_session *session = NULL;
+    pdm_bundle *recorded = NULL;
+    pdm_status status = pdm_session_create(plan, &options, &session);
+
+    if (status == PDM_OK)
+        status = pdm_session_set_inputs(session, io);
+    for (int i = 0; status == PDM_OK && i < 2; i++)
+        status = pdm_session_run(session);
+    if (status == PDM_OK)
+        status = pdm_bundle_create(context, &recorded);
+    if (status == PDM_OK)
+        status = pdm_session_record(session, true, recorded);
+    if (status == PDM_OK)
+        status = pdm_bundle_write(recorded, program_path, false);
+    pdm_bundle_destroy(recorded);
+    pdm_session_destroy(session);
+    return status;
+}
+
+static pdm_status run(const char *model_path)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    pdm_context *context = NULL;
+    pdm_model *model = NULL;
+    pdm_plan *plan = NULL;
+    pdm_bundle *io = NULL;
+    char io_path[1100];
+    pdm_status status = pdm_context_create(&options, &context);
+
+    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
+    if (status == PDM_OK)
+        status = pdm_model_load(context, model_path, NULL, &model);
+    if (status == PDM_OK)
+        status = pdm_plan_create(model, NULL, &plan);
+    heap.paused = true; /* see read_io */
+    if (status == PDM_OK)
+        status = pdm_bundle_read(context, io_path, &io);
+    heap.paused = false;
+    if (status == PDM_OK)
+        status = run_twice(context, plan, io);
+    pdm_bundle_destroy(io);
+    pdm_plan_destroy(plan);
+    pdm_model_destroy(model);
+    pdm_context_destroy(context);
+    return status;
+}
+
+/* Apart from the run, because libzip 1.7.3 leaks a block when it fails to open an entry. */
+static pdm_status read_io(const char *model_path)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    pdm_context *context = NULL;
+    pdm_bundle *io = NULL;
+    char io_path[1100];
+    pdm_status status = pdm_context_create(&options, &context);
+
+    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
+    if (status == PDM_OK)
+        status = pdm_bundle_read(context, io_path, &io);
+    if (status == PDM_OK)
+        status = pdm_bundle_write(io, program_path, false);
+    pdm_bundle_destroy(io);
+    pdm_context_destroy(context);
+    return status;
+}
+
+typedef pdm_status (*work_fn)(const char *model_path);
+
+static const struct {
+    const char *name;
+    work_fn fn;
+} works[] = {{"conversion", convert}, {"run", run}, {"reading the inputs", read_io}};
+
+enum { NUM_WORKS = sizeof works / sizeof works[0] };
+
 /* ---- the sweep ----------------------------------------------------------------------------------
  */
 
@@ -193,24 +278,28 @@ static void fault(result *out, uint64_t n, const char *what, long long number)
 }
 
 /* Fail allocation n; false when n is past the last one. */
-static bool try_one(const char *model_path, uint64_t n, bool and_after, long whole_size,
-                    result *out)
+static bool try_one(work_fn work, const char *model_path, uint64_t n, bool and_after,
+                    long whole_size, result *out)
 {
+    /* libc keeps the time zone, which libzip has it look up; after a failure it is read anew. */
+    tzset();
     const int64_t live = heap.live;
 
     heap.calls = heap.failed = 0;
     heap.and_after = and_after;
     heap.fail_at = n;
-    const pdm_status status = convert(model_path);
+    const pdm_status status = work(model_path);
     const uint64_t failed = heap.failed;
     heap.fail_at = 0;
+    tzset();
 
-    if (heap.live != live)
-        fault(out, n, "leaked blocks:", (long long)(heap.live - live));
+    const int64_t leaked = heap.live - live;
+    if (leaked != 0 && !(work == read_io && leaked == 1 && failed > 0))
+        fault(out, n, "leaked blocks:", (long long)leaked);
     if (status != PDM_OK && (status != PDM_NOMEM || failed == 0))
         fault(out, n, "status", (long long)status);
     if (status == PDM_OK && size_of(program_path) != whole_size)
-        fault(out, n, "success, but the size of the program is", size_of(program_path));
+        fault(out, n, "success, but the size of the output is", size_of(program_path));
     if (status != PDM_OK && (exists(program_path) || exists(params_path)))
         fault(out, n, "there are outputs in spite of status", (long long)status);
     out->survived += failed > 0 && status == PDM_OK;
@@ -219,31 +308,31 @@ static bool try_one(const char *model_path, uint64_t n, bool and_after, long who
     return failed > 0;
 }
 
-static result sweep(const char *model_path, bool and_after)
+static result sweep(work_fn work, const char *model_path, bool and_after)
 {
     result r = {0};
 
     /* Once before, for what libc keeps for itself. */
-    if (convert(model_path) != PDM_OK) {
-        fault(&r, 0, "the conversion fails by itself, with", 0);
+    if (work(model_path) != PDM_OK) {
+        fault(&r, 0, "it fails by itself, with", 0);
         return r;
     }
     const long whole_size = size_of(program_path);
     remove_outputs();
-    for (uint64_t n = 1; try_one(model_path, n, and_after, whole_size, &r); n++)
+    for (uint64_t n = 1; try_one(work, model_path, n, and_after, whole_size, &r); n++)
         continue;
     return r;
 }
 
-static bool sweep_model(const char *srcdir, const char *name, bool and_after, int number)
+static bool sweep_model(int which, const char *srcdir, const char *name, bool and_after, int number)
 {
     char path[1024];
 
     snprintf(path, sizeof path, "%s/fixtures/%s", srcdir, name);
-    const result r = sweep(path, and_after);
+    const result r = sweep(works[which].fn, path, and_after);
     const bool ok = r.faults == 0 && r.tried > 50 && r.survived * 10 < r.tried;
-    printf("%s %d - %s: %s%llu failures, %llu of them done without\n", ok ? "ok" : "not ok", number,
-           name, and_after ? "with all that follow, " : "", (unsigned long long)r.tried,
+    printf("%s %d - %s of %s: %s%llu failures, %llu of them done without\n", ok ? "ok" : "not ok",
+           number, works[which].name, name, and_after ? "with all that follow, " : "", (unsigned long long)r.tried,
            (unsigned long long)r.survived);
     return ok;
 }
@@ -266,11 +355,11 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < count; i++) {
         const char *name = argc > 1 ? argv[i + 1] : usual[i];
-        bad += !sweep_model(srcdir, name, false, 2 * i + 1);
-        bad += !sweep_model(srcdir, name, true, 2 * i + 2);
+        for (int k = 0; k < 2 * NUM_WORKS; k++)
+            bad += !sweep_model(k / 2, srcdir, name, k % 2, 2 * NUM_WORKS * i + k + 1);
     }
     rmdir(folder);
-    printf("1..%d\n", 2 * count);
+    printf("1..%d\n", 2 * NUM_WORKS * count);
     return bad != 0;
 }
 
