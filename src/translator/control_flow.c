@@ -565,13 +565,18 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
     }
 }
 
-/* The framework checks that operands and results of a loop have the same rank: where the body changes it, a copy states the common one. */
-static pdm_ir_value *of_rank(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type)
+/*
+ * The framework checks that operands and results of a loop have the same rank: where the body changes it, a copy states the
+ * common one. A parameter would lose its memory to the loop.
+ */
+static pdm_ir_value *loop_operand(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type)
 {
-    if (value->type->kind != PDM_IR_DENSE_TENSOR || value->type->rank == type->rank)
+    const pdm_ir_op *def = pdm_ir_value_op(value);
+    bool other_rank = value->type->kind == PDM_IR_DENSE_TENSOR && value->type->rank != type->rank;
+    if (!other_rank && !(def && pdm_ir_op_is(def, "builtin.parameter")))
         return value;
     pdm_ir_value *copy = pdm_tr_unary(t, "pd_op.assign", value);
-    if (copy)
+    if (copy && other_rank)
         pdm_tr_retype(copy, type);
     return copy;
 }
@@ -611,7 +616,7 @@ static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir
         emit_yield(t, yields, n + 1);
     pdm_tr_scope_pop(tr);
     for (size_t i = 0; i < n; i++)
-        operands[1 + i] = of_rank(t, list->v[i].value, types[i]);
+        operands[1 + i] = loop_operand(t, list->v[i].value, types[i]);
     pdm_ir_op *op = tr->status == PDM_OK && !t->failed ? create_region_op(t, "pd_op.while", operands, n + 1, types, n, &region, 1) : NULL;
     if (!op) {
         pdm_ir_region_destroy(region);
