@@ -149,7 +149,7 @@ static double sigmoid_loss(double x, double label, double weight)
 {
     const double least = x < 0 ? -x : 0;
 
-    return (1 - label) * x + (1 + (weight - 1) * label) * (log(1 + exp(-fabs(x))) + least);
+    return (1 - label) * x + weight * (log(1 + exp(-fabs(x))) + least);
 }
 
 pdm_status pdm_kernel_sigmoid_cross_entropy_with_logits(pdm_k *k)

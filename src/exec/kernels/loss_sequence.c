@@ -168,10 +168,11 @@ pdm_status pdm_kernel_warpctc(pdm_k *k)
 /* ---- warprnnt -----------------------------------------------------------------------------------
  */
 
+/* The input holds logarithms of probabilities, as it does on the framework's CPU. */
 typedef struct transducer {
     const pdm_tensor *x, *label;
     int64_t steps, width, classes, blank; /* width: labels + 1 */
-    double *probabilities, *alpha;        /* alpha: two rows of width */
+    double *alpha;                        /* two rows of width */
 } transducer;
 
 static double transducer_loss(const transducer *r, int64_t n, int64_t steps, int64_t labels)
@@ -184,11 +185,11 @@ static double transducer_loss(const transducer *r, int64_t n, int64_t steps, int
             const double sum = t == 0 && u == 0 ? 0
                                : t == 0         ? from_left
                                                 : log_add(before[u], from_left);
-            log_softmax(r->x, ((n * r->steps + t) * r->width + u) * r->classes, r->classes,
-                        r->probabilities);
-            now[u] = last = sum + r->probabilities[r->blank];
+            const int64_t at = ((n * r->steps + t) * r->width + u) * r->classes;
+            now[u] = last = sum + pdm_nn_at(r->x, at + r->blank);
             if (u < labels)
-                from_left = sum + r->probabilities[pdm_get_int(r->label, n * (r->width - 1) + u)];
+                from_left =
+                    sum + pdm_nn_at(r->x, at + pdm_get_int(r->label, n * (r->width - 1) + u));
         }
         double *swap = now;
         now = before;
@@ -215,10 +216,9 @@ pdm_status pdm_kernel_warprnnt(pdm_k *k)
         return pdm_k_fail(k, "the operands do not fit together");
     const int64_t dims[1] = {batch};
     pdm_tensor *out = pdm_nn_out(k, 0, r.x->dtype, 1, dims);
-    r.probabilities = pdm_nn_room(k, r.classes);
     r.alpha = pdm_nn_room(k, 2 * r.width);
     const ctc labels = {.label = r.label, .classes = r.classes};
-    for (int64_t i = 0; i < batch && out && r.probabilities && r.alpha && PDM_K_OK(k); i++) {
+    for (int64_t i = 0; i < batch && out && r.alpha && PDM_K_OK(k); i++) {
         const int64_t steps = pdm_get_int(lengths, i), n = pdm_get_int(label_lengths, i);
         if (steps < 1 || steps > r.steps || n < 0 || n >= r.width)
             pdm_k_fail(k, "sequence %lld has %lld steps, %lld labels", (long long)i,
@@ -226,7 +226,6 @@ pdm_status pdm_kernel_warprnnt(pdm_k *k)
         else if (labels_fit(k, &labels, i * (r.width - 1), n))
             pdm_nn_put(out, i, transducer_loss(&r, i, steps, n));
     }
-    free(r.probabilities);
     free(r.alpha);
     return k->status;
 }

@@ -240,7 +240,9 @@ static pdm_status interpolate(pdm_k *k, interp *p)
     p->x = pdm_k_in(k, 0);
     p->align_corners = pdm_k_bool(k, "align_corners");
     p->align_mode = pdm_k_int(k, "align_mode");
-    if (!pdm_nn_window_input(k, &p->w, p->x, pdm_k_str(k, "data_format")) || !read_sizes(k, p))
+    /* Whatever the number of dims, the framework takes all layouts but NCHW for channels last. */
+    const bool first = !strcmp(pdm_k_str(k, "data_format"), "NCHW");
+    if (!pdm_nn_window_input(k, &p->w, p->x, first ? "NCHW" : "NHWC") || !read_sizes(k, p))
         return k->status;
     if (pdm_dtype_is_complex(p->x->dtype))
         return pdm_k_unsupported_dtype(k, p->x->dtype);

@@ -121,25 +121,27 @@ static bool batch_statistics(pdm_k *k, const channels *c, const batch_norm *b, d
             running[i] = pdm_nn_out(k, 1 + i, b->mean->dtype, 1, dims);
         if (pdm_k_wants(k, 3 + i))
             saved[i] = pdm_nn_out(k, 3 + i, b->mean->dtype, 1, dims);
-        if (saved[i] && b->use_given)
+        if (saved[i])
             pdm_nn_fill(saved[i], 0);
     }
     for (int64_t i = 0; i < c->count && PDM_K_OK(k); i++) {
         moments m = {pdm_nn_at(b->mean, i), pdm_nn_at(b->variance, i)};
         const moments before = m;
-        if (!b->use_given)
+        /* One element for each channel cannot be normalized: it stays, and so do the statistics. */
+        const bool alone = !b->use_given && c->outer * c->inner == 1;
+        if (!b->use_given && !alone)
             m = channel_moments(c, i);
         const double inverse = 1 / sqrt(m.variance + b->epsilon);
-        factor[i] = inverse * or_one(b->scale, i);
-        offset[i] = or_zero(b->bias, i) - m.mean * factor[i];
+        factor[i] = alone ? 1 : inverse * or_one(b->scale, i);
+        offset[i] = alone ? 0 : or_zero(b->bias, i) - m.mean * factor[i];
         if (running[0])
             pdm_nn_put(running[0], i, before.mean * b->momentum + m.mean * (1 - b->momentum));
         if (running[1])
             pdm_nn_put(running[1], i,
                        before.variance * b->momentum + m.variance * (1 - b->momentum));
-        if (saved[0] && !b->use_given)
+        if (saved[0] && !b->use_given && !alone)
             pdm_nn_put(saved[0], i, m.mean);
-        if (saved[1] && !b->use_given)
+        if (saved[1] && !b->use_given && !alone)
             pdm_nn_put(saved[1], i, inverse);
     }
     if (b->use_given) {
