@@ -40,6 +40,7 @@ typedef enum pdm_legacy_kind {
 /* What becomes of the LoD of a variable that an op wrote. */
 typedef struct pdm_legacy_lod_rule {
     uint32_t to, from; /* places; from PDM_LEGACY_NO_PLACE: no LoD */
+    bool if_same_rows; /* only when the first dimension is the same */
 } pdm_legacy_lod_rule;
 
 typedef struct pdm_legacy_attr_entry {

@@ -231,10 +231,16 @@ static void apply_lods(session *s, const pdm_legacy_op *op)
     const pdm_tensor none = {0};
 
     for (uint32_t i = 0; i < op->num_lods; i++) {
-        pdm_value *to = at(s, op->lods[i].to);
-        const pdm_value *from = at(s, op->lods[i].from);
-        if (to->kind == PDM_VALUE_TENSOR && to->tensor.dtype != PDM_UNDEFINED)
-            pdm_tensor_share_lod(&to->tensor, from ? &from->tensor : &none);
+        const pdm_legacy_lod_rule *rule = &op->lods[i];
+        pdm_value *to = at(s, rule->to);
+        const pdm_value *value = at(s, rule->from);
+        const pdm_tensor *from = value ? &value->tensor : &none;
+        if (to->kind != PDM_VALUE_TENSOR || to->tensor.dtype == PDM_UNDEFINED)
+            continue;
+        if (rule->if_same_rows && (from->rank == 0 || to->tensor.rank == 0 ||
+                                   from->dims[0] != to->tensor.dims[0]))
+            from = &none;
+        pdm_tensor_share_lod(&to->tensor, from);
     }
 }
 

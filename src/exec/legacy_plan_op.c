@@ -1,5 +1,7 @@
 /* Binding a legacy op to its kernel: operands, results, attributes, LoD. */
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/legacy_impl.h"
@@ -138,6 +140,20 @@ static pdm_status number_tensor(pdm_ir_attr attr, pdm_dtype dtype, pdm_tensor *o
     return PDM_OK;
 }
 
+/* Tolerances are texts in old programs. */
+static bool number_of_text(const char *text, double *out)
+{
+    char copy[64], *end;
+    const char *point = localeconv()->decimal_point;
+
+    snprintf(copy, sizeof copy, "%s", text);
+    char *dot = strchr(copy, '.');
+    if (dot && point[0] && !point[1])
+        *dot = point[0];
+    *out = strtod(copy, &end);
+    return end != copy && !*end;
+}
+
 /* The element type of a constant; integer arrays are 64 bits wide as in PIR. */
 static pdm_dtype number_dtype(pdm_ir_attr attr)
 {
@@ -206,6 +222,9 @@ static pdm_status constant(pdm_legacy_builder *b, const pdm_legacy_op *op,
     pdm_ir_attr attr = pdm_legacy_attr(legacy, &b->plan->arena);
     if (!attr)
         return PDM_NOMEM;
+    struct pdm_ir_attr_s parsed = {.kind = PDM_IR_ATTR_F64};
+    if (attr->kind == PDM_IR_ATTR_STR && number_of_text(attr->u.s.text, &parsed.u.f))
+        attr = &parsed;
     const pdm_dtype dtype = number_dtype(attr);
     if (dtype == PDM_UNDEFINED) {
         *out_place = PDM_LEGACY_NO_PLACE;
@@ -479,21 +498,43 @@ static int64_t seed_of(const pdm_legacy_op *op)
 
 /* ---- LoD ---------------------------------------------------------------------------------------- */
 
-/* One word of a rule for an output slot: "Out=X" names the input; "Out" alone keeps what the kernel
- * sets. *out_from is NULL in the latter case. */
-static bool find_rule(const char *rule, const char *slot, const char **out_from, size_t *out_len)
+/* One word of the rules, see legacy_lod.def. */
+typedef struct lod_word {
+    const char *from; /* NULL: the kernel sets it */
+    size_t from_len;
+    bool if_same_rows;
+    const char *if_slot; /* NULL: always */
+    size_t if_slot_len;
+} lod_word;
+
+static lod_word parse_word(const char *word, size_t len)
+{
+    lod_word w = {.from = word};
+    const char *at = memchr(word, '@', len);
+
+    if (at) {
+        w.if_slot = at + 1;
+        w.if_slot_len = len - (size_t)(at + 1 - word);
+        len = (size_t)(at - word);
+    }
+    w.if_same_rows = len && word[len - 1] == '?';
+    w.from_len = len - w.if_same_rows;
+    return w;
+}
+
+/* The rule for an output slot. */
+static bool find_rule(const char *rules, const char *slot, lod_word *out)
 {
     const size_t n = strlen(slot);
 
-    while (*rule) {
-        const size_t word = strcspn(rule, " ");
-        if (word >= n && !strncmp(rule, slot, n) && (word == n || rule[n] == '=')) {
-            *out_from = word == n ? NULL : rule + n + 1;
-            *out_len = word == n ? 0 : word - n - 1;
+    while (*rules) {
+        const size_t word = strcspn(rules, " ");
+        if (word >= n && !strncmp(rules, slot, n) && (word == n || rules[n] == '=')) {
+            *out = word == n ? (lod_word){0} : parse_word(rules + n + 1, word - n - 1);
             return true;
         }
-        rule += word;
-        rule += strspn(rule, " ");
+        rules += word;
+        rules += strspn(rules, " ");
     }
     return false;
 }
@@ -505,6 +546,28 @@ static const pdm_lg_slot *slot_named(const pdm_lg_op *op, const char *name, size
             return &op->inputs[i];
     }
     return NULL;
+}
+
+static void lod_of_slot(const pdm_legacy_builder *b, pdm_legacy_op *op, const char *rules,
+                        const pdm_lg_slot *slot, pdm_legacy_lod_rule *out)
+{
+    const pdm_lg_slot *from = NULL;
+    lod_word word = {.from = ""};
+
+    if (find_rule(rules, slot->name, &word)) {
+        if (!word.from)
+            return;
+        if (!word.if_slot || num_args(slot_named(op->op, word.if_slot, word.if_slot_len)))
+            from = slot_named(op->op, word.from, word.from_len);
+    }
+    for (size_t k = 0; k < slot->num_args; k++) {
+        const size_t n = num_args(from);
+        pdm_legacy_lod_rule *r = &out[op->num_lods];
+        r->to = arg_place(b, op, slot, k);
+        r->from = n ? read_place(op, arg_place(b, op, from, k < n ? k : 0)) : PDM_LEGACY_NO_PLACE;
+        r->if_same_rows = word.if_same_rows;
+        op->num_lods += r->to != PDM_LEGACY_NO_PLACE;
+    }
 }
 
 static pdm_status bind_lod(pdm_legacy_builder *b, pdm_legacy_op *op)
@@ -519,24 +582,8 @@ static pdm_status bind_lod(pdm_legacy_builder *b, pdm_legacy_op *op)
     if (!rules)
         return PDM_NOMEM;
     op->lods = rules;
-    for (size_t i = 0; lod.known && i < lg->num_outputs; i++) {
-        const pdm_lg_slot *slot = &lg->outputs[i], *from = NULL;
-        const char *name = "";
-        size_t len = 0;
-        if (find_rule(lod.rule, slot->name, &name, &len)) {
-            if (!name)
-                continue;
-            from = slot_named(lg, name, len);
-        }
-        for (size_t k = 0; k < slot->num_args; k++) {
-            const size_t n = num_args(from);
-            pdm_legacy_lod_rule *r = &rules[op->num_lods];
-            r->to = arg_place(b, op, slot, k);
-            r->from = n ? read_place(op, arg_place(b, op, from, k < n ? k : 0))
-                        : PDM_LEGACY_NO_PLACE;
-            op->num_lods += r->to != PDM_LEGACY_NO_PLACE;
-        }
-    }
+    for (size_t i = 0; lod.known && i < lg->num_outputs; i++)
+        lod_of_slot(b, op, lod.rule, &lg->outputs[i], rules);
     return PDM_OK;
 }
 

@@ -73,6 +73,7 @@ pdm_status pdm_kernel_old_binary(pdm_k *k)
     pdm_sub_begin(&s, k, binary_kernel(k));
     pdm_sub_in(&s, &a);
     pdm_sub_in(&s, &b);
+    pdm_sub_int(&s, "axis", -1); /* done */
     pdm_sub_result(&s, pdm_k_out_slot_value(k, "Out"));
     pdm_sub_run(&s);
     pdm_sub_end(&s);
@@ -150,12 +151,8 @@ pdm_status pdm_kernel_old_matmul(pdm_k *k)
     pdm_sub_bool(&s, "transpose_x", pdm_k_bool_or(k, "transpose_X", false));
     pdm_sub_bool(&s, "transpose_y", pdm_k_bool_or(k, "transpose_Y", false));
     pdm_sub_result(&s, out);
-    if (pdm_sub_run(&s) == PDM_OK && out) {
-        if (alpha < 1 || alpha > 1)
-            scale_all(&out->tensor, alpha);
-        if (out->tensor.rank == 0)
-            out->tensor = pdm_sub_view(k, &out->tensor, 1, (const int64_t[]){1});
-    }
+    if (pdm_sub_run(&s) == PDM_OK && out && (alpha < 1 || alpha > 1))
+        scale_all(&out->tensor, alpha);
     pdm_sub_end(&s);
     return k->status;
 }

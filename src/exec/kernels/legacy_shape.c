@@ -200,6 +200,80 @@ pdm_status pdm_kernel_old_split(pdm_k *k)
     return k->status;
 }
 
+/* Offsets of operands one behind the other: each level goes on where the last operand ended. */
+static pdm_status join_level(pdm_k *k, size_t level, int64_t *offsets, size_t *count)
+{
+    *count = 1;
+    offsets[0] = 0;
+    for (size_t i = 0; i < pdm_k_slot_count(k, "X"); i++) {
+        const int64_t base = offsets[*count - 1];
+        size_t n;
+        const int64_t *own = pdm_tensor_lod(pdm_k_slot_at(k, "X", i), level, &n);
+        for (size_t j = 1; j < n; j++)
+            offsets[(*count)++] = base + own[j];
+    }
+    return PDM_OK;
+}
+
+/* The LoD of operands that were joined row by row; none unless all have as many levels. */
+static pdm_status join_lods(pdm_k *k, pdm_tensor *out)
+{
+    const size_t levels = pdm_tensor_num_lod(pdm_k_slot_at(k, "X", 0));
+    int64_t *offsets[8];
+    size_t counts[8], total = 1;
+
+    if (levels == 0 || levels > 8)
+        return PDM_OK;
+    for (size_t i = 0; i < pdm_k_slot_count(k, "X"); i++) {
+        const pdm_tensor *x = pdm_k_slot_at(k, "X", i);
+        if (pdm_tensor_num_lod(x) != levels)
+            return PDM_OK;
+        for (size_t l = 0, n; l < levels; l++) {
+            pdm_tensor_lod(x, l, &n);
+            total += n;
+        }
+    }
+    for (size_t l = 0; l < levels; l++) {
+        offsets[l] = pdm_k_temp(k, total * sizeof **offsets);
+        if (!offsets[l])
+            return k->status;
+        join_level(k, l, offsets[l], &counts[l]);
+    }
+    const pdm_status status =
+        pdm_tensor_set_lod(out, levels, (const int64_t *const *)offsets, counts);
+    return status == PDM_NOMEM ? pdm_k_nomem(k) : status;
+}
+
+pdm_status pdm_kernel_old_concat(pdm_k *k)
+{
+    const pdm_tensor *given = pdm_k_slot(k, "AxisTensor"), *first = pdm_sub_slot(k, "X");
+    pdm_value *value = pdm_k_out_slot_value(k, "Out");
+    const size_t n = pdm_k_slot_count(k, "X");
+    pdm_value **items = pdm_k_temp(k, (n + 1) * sizeof *items);
+    int64_t axis = given && pdm_tensor_count(given) > 0 ? pdm_get_int(given, 0)
+                                                        : pdm_k_int_or(k, "axis", 0);
+    size_t num = 0;
+    pdm_sub s;
+
+    for (size_t i = 0; items && i < k->num_in; i++) {
+        if (k->in_slots[i] && !strcmp(k->in_slots[i], "X") && num < n)
+            items[num++] = k->in[i];
+    }
+    pdm_sub_begin(&s, k, "pd_op.concat");
+    pdm_sub_in_list(&s, items, num);
+    pdm_sub_in_int(&s, axis);
+    pdm_sub_result(&s, value);
+    pdm_sub_run(&s);
+    pdm_sub_end(&s);
+    if (!PDM_K_OK(k) || !value)
+        return k->status;
+    axis = axis < 0 ? axis + first->rank : axis;
+    if (axis == 0)
+        return join_lods(k, &value->tensor);
+    pdm_tensor_share_lod(&value->tensor, first);
+    return PDM_OK;
+}
+
 pdm_status pdm_kernel_old_tril_triu(pdm_k *k)
 {
     pdm_sub s;
@@ -351,10 +425,13 @@ static double number_of_text(const char *text)
     return strtod(copy, NULL);
 }
 
-static bool is_whole(const char *text)
+/* An integer that a double could not even approximate within 64 bits; others go through one. */
+static bool is_wide(const char *text)
 {
+    const double f = number_of_text(text);
+
     text += *text == '-' || *text == '+';
-    return *text && !text[strspn(text, "0123456789")];
+    return *text && !text[strspn(text, "0123456789")] && !(f >= -0x1p63 && f < 0x1p63);
 }
 
 typedef struct number {
@@ -373,7 +450,7 @@ static number constant_of(pdm_k *k)
         c.integer = !pdm_dtype_is_float(given->dtype) && !pdm_dtype_is_complex(given->dtype);
         c.i = c.integer ? pdm_get_int(given, 0) : 0;
         c.f = pdm_get_double(given, 0);
-    } else if (is_whole(text)) {
+    } else if (is_wide(text)) {
         c.integer = true;
         c.i = strtoll(text, NULL, 10);
         c.f = number_of_text(text);
