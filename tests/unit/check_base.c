@@ -6,6 +6,8 @@
     X(text)       \
     X(diag)       \
     X(file)       \
-    X(params)
+    X(params)     \
+    X(tensor)     \
+    X(npz)
 
 PDM_UNIT_MAIN(SUITES)

@@ -14,9 +14,11 @@ tests_unit_check_base_SOURCES = \
 	tests/unit/base/containers.c \
 	tests/unit/base/diag.c \
 	tests/unit/base/file.c \
+	tests/unit/base/npz.c \
 	tests/unit/base/params.c \
 	tests/unit/base/scratch.h \
 	tests/unit/base/status.c \
+	tests/unit/base/tensor.c \
 	tests/unit/base/text.c \
 	tests/unit/check_base.c \
 	tests/unit/main.h
