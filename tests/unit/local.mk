@@ -74,6 +74,16 @@ tests_unit_check_tr_SOURCES = \
 	tests/unit/check_tr.c \
 	tests/unit/main.h
 
+unit_tests += tests/unit/check_exec
+tests_unit_check_exec_CPPFLAGS = $(unit_cppflags)
+tests_unit_check_exec_LDADD = $(PDM_EXEC_LIBS) $(CHECK_LIBS)
+tests_unit_check_exec_SOURCES = \
+	tests/unit/exec/executor.c \
+	tests/unit/exec/memory.c \
+	tests/unit/exec/pool.c \
+	tests/unit/check_exec.c \
+	tests/unit/main.h
+
 unit_tests += tests/unit/check_api
 tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)

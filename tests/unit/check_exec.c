@@ -1,0 +1,8 @@
+#include "unit/main.h"
+
+#define SUITES(X) \
+    X(pool)       \
+    X(memory)     \
+    X(executor)
+
+PDM_UNIT_MAIN(SUITES)

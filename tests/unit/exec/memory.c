@@ -1,0 +1,160 @@
+/* Memory of results: planned from a first run, safe when the plan was wrong. */
+#include <check.h>
+#include <string.h>
+
+#include "exec/memory.h"
+
+Suite *pdm_suite_memory(void);
+
+static pdm_tensor get(pdm_exec_memory *m, uint32_t result, int64_t n)
+{
+    pdm_tensor t = {0};
+
+    ck_assert_int_eq(pdm_exec_memory_alloc(m, result, &t, PDM_I8, 1, &n), PDM_OK);
+    ck_assert_uint_eq((uintptr_t)t.data % PDM_TENSOR_ALIGNMENT, 0);
+    memset(t.data, (int)result + 1, (size_t)n);
+    return t;
+}
+
+static bool intact(const pdm_tensor *t, uint32_t result)
+{
+    for (int64_t i = 0; i < t->dims[0]; i++) {
+        if (((const char *)t->data)[i] != (char)(result + 1))
+            return false;
+    }
+    return true;
+}
+
+/* A chain of results, each alive until the next is made. */
+static void chain(pdm_exec_memory *m, int count)
+{
+    pdm_tensor last = {0};
+
+    for (int i = 0; i < count; i++) {
+        pdm_tensor t = get(m, (uint32_t)i, 1000);
+        pdm_tensor_deinit(&last);
+        last = t;
+    }
+    pdm_tensor_deinit(&last);
+}
+
+START_TEST(lives_that_do_not_meet_share_memory)
+{
+    pdm_exec_memory *m;
+
+    ck_assert_int_eq(pdm_exec_memory_create(8, &m), PDM_OK);
+    for (int run = 0; run < 4; run++) {
+        pdm_exec_memory_begin(m, 1);
+        chain(m, 8);
+        pdm_exec_memory_end(m, true);
+        const pdm_exec_memory_stats s = pdm_exec_memory_get_stats(m);
+        ck_assert_uint_eq(s.planned, 2048);
+        ck_assert_uint_eq(s.num_new, run ? 0 : 8);
+        ck_assert_uint_eq(s.in_use, 0);
+    }
+    pdm_exec_memory_destroy(m);
+}
+END_TEST
+
+START_TEST(a_value_that_lives_on_keeps_its_place)
+{
+    pdm_exec_memory *m;
+    pdm_tensor held, again;
+
+    ck_assert_int_eq(pdm_exec_memory_create(8, &m), PDM_OK);
+    pdm_exec_memory_begin(m, 1);
+    chain(m, 8);
+    pdm_exec_memory_end(m, true);
+    /* Now the first result stays alive, against the plan. */
+    pdm_exec_memory_begin(m, 1);
+    held = get(m, 0, 1000);
+    chain(m, 8);
+    ck_assert(intact(&held, 0));
+    again = get(m, 0, 1000);
+    ck_assert_ptr_ne(again.data, held.data);
+    ck_assert(intact(&held, 0));
+    pdm_tensor_deinit(&again);
+    pdm_exec_memory_end(m, true);
+    /* It also outlives the next run, one of other shapes, and the whole. */
+    pdm_exec_memory_begin(m, 2);
+    chain(m, 8);
+    pdm_exec_memory_end(m, true);
+    pdm_exec_memory_destroy(m);
+    ck_assert(intact(&held, 0));
+    pdm_tensor_deinit(&held);
+}
+END_TEST
+
+START_TEST(other_shapes_make_another_plan)
+{
+    pdm_exec_memory *m;
+    pdm_tensor t;
+
+    ck_assert_int_eq(pdm_exec_memory_create(2, &m), PDM_OK);
+    for (int64_t n = 100; n < 100000; n *= 10) {
+        for (int run = 0; run < 2; run++) {
+            pdm_exec_memory_begin(m, (uint64_t)n);
+            t = get(m, 0, n);
+            pdm_tensor_deinit(&t);
+            t = get(m, 1, n);
+            pdm_tensor_deinit(&t);
+            pdm_exec_memory_end(m, true);
+        }
+        ck_assert_uint_eq(pdm_exec_memory_get_stats(m).planned, (n + 63) / 64 * 64);
+        ck_assert_uint_eq(pdm_exec_memory_get_stats(m).num_new, 0);
+    }
+    pdm_exec_memory_destroy(m);
+}
+END_TEST
+
+/* A result that is larger than planned, or made several times at once, as loops do. */
+START_TEST(more_than_was_planned)
+{
+    pdm_exec_memory *m;
+    pdm_tensor t[20];
+
+    ck_assert_int_eq(pdm_exec_memory_create(2, &m), PDM_OK);
+    for (int run = 0; run < 4; run++) {
+        pdm_exec_memory_begin(m, 1);
+        for (int i = 0; i < 20; i++)
+            t[i] = get(m, 1, run ? 5000 : 100);
+        for (int i = 0; i < 20; i++) {
+            ck_assert(intact(&t[i], 1));
+            pdm_tensor_deinit(&t[i]);
+        }
+        pdm_exec_memory_end(m, true);
+    }
+    ck_assert_uint_eq(pdm_exec_memory_get_stats(m).num_new, 0); /* kept from the run before */
+    pdm_exec_memory_destroy(m);
+}
+END_TEST
+
+START_TEST(a_run_that_failed_makes_no_plan)
+{
+    pdm_exec_memory *m;
+
+    ck_assert_int_eq(pdm_exec_memory_create(8, &m), PDM_OK);
+    pdm_exec_memory_begin(m, 1);
+    chain(m, 3);
+    pdm_exec_memory_end(m, false);
+    ck_assert_uint_eq(pdm_exec_memory_get_stats(m).planned, 0);
+    pdm_tensor t = {0};
+    ck_assert_int_eq(pdm_exec_memory_alloc(m, 8, &t, PDM_I8, 0, NULL), PDM_INVALID_ARG);
+    ck_assert_int_eq(pdm_exec_memory_alloc(m, 0, &t, PDM_F64, 1, (int64_t[]){INT64_MAX}), PDM_NOMEM);
+    pdm_exec_memory_destroy(m);
+}
+END_TEST
+
+Suite *pdm_suite_memory(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tcase = tcase_create("results");
+
+    tcase_add_test(tcase, lives_that_do_not_meet_share_memory);
+    tcase_add_test(tcase, a_value_that_lives_on_keeps_its_place);
+    tcase_add_test(tcase, other_shapes_make_another_plan);
+    tcase_add_test(tcase, more_than_was_planned);
+    tcase_add_test(tcase, a_run_that_failed_makes_no_plan);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
