@@ -5,7 +5,8 @@ cli_tests = \
 	tests/cli/existing.sh \
 	tests/cli/output.sh \
 	tests/cli/params.sh \
+	tests/cli/run.sh \
 	tests/cli/show.sh \
 	tests/cli/usage.sh
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/make_model.py
+EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/make_model.py tests/cli/npz.py

@@ -5,7 +5,7 @@ model=$cases/report_default_attrs_left_out
 
 exits 0 "--version" --version
 tap_is "$(sed 's/[0-9]*\.[0-9]*\.[0-9]*$/N/' "$dir/out")" "pdmigrate N" "--version prints one line"
-for command in "" show; do
+for command in "" show run; do
     # shellcheck disable=SC2086 # no command is no word
     exits 0 "--help of '$command'" $command --help
     for word in Usage Options Examples 'Exit status'; do
