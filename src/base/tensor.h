@@ -46,7 +46,9 @@ const int64_t *pdm_tensor_lod(const pdm_tensor *tensor, size_t level, size_t *ou
 PDM_MUST_USE pdm_status pdm_tensor_set_lod(pdm_tensor *tensor, size_t num_levels, const int64_t *const *offsets, const size_t *counts);
 void pdm_tensor_share_lod(pdm_tensor *dst, const pdm_tensor *src);
 
-/* Half precision. to_* round to nearest even. */
+/* Half precision. to_* round to nearest even, or towards zero where a thread asked for it, as 2.6.2
+ * does on CPUs. */
+bool pdm_half_truncate(bool on); /* for this thread; gives what was before */
 float pdm_f16_to_float(uint16_t bits);
 uint16_t pdm_float_to_f16(float value);
 float pdm_bf16_to_float(uint16_t bits);

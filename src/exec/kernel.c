@@ -646,13 +646,30 @@ void pdm_k_end(pdm_k *k)
     }
 }
 
+typedef struct truncating_body {
+    void (*body)(void *arg, int64_t begin, int64_t end);
+    void *arg;
+} truncating_body;
+
+static void run_truncating(void *arg, int64_t begin, int64_t end)
+{
+    const truncating_body *inner = arg;
+    const bool before = pdm_half_truncate(true);
+
+    inner->body(inner->arg, begin, end);
+    pdm_half_truncate(before);
+}
+
 void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain,
                     void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
 {
     if (n <= 0)
         return;
+    truncating_body inner = {body, arg};
     if (!k->pool || n <= grain)
         body(arg, 0, n);
+    else if (k->legacy) /* the pool's threads have to know, too */
+        pdm_pool_for(k->pool, n, grain > 0 ? grain : 1, run_truncating, &inner);
     else
         pdm_pool_for(k->pool, n, grain > 0 ? grain : 1, body, arg);
 }

@@ -270,8 +270,10 @@ static pdm_status run_kernel(session *s, const pdm_legacy_op *op)
         status = pdm_value_ref(at(s, op->aliases[i].old), at(s, op->aliases[i].slot));
     if (op->random)
         seed_op(s, op, &rng);
+    const bool before = pdm_half_truncate(true);
     if (status == PDM_OK)
         status = op->fn(&k);
+    pdm_half_truncate(before);
     if (status == PDM_OK)
         status = k.status;
     if (status == PDM_OK)

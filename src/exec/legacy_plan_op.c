@@ -449,17 +449,17 @@ static pdm_status bind_attrs(pdm_legacy_builder *b, pdm_legacy_op *op, const pdm
     return PDM_OK;
 }
 
-/* The version that the program was written with, as an attribute. */
-static pdm_status add_version(pdm_legacy_builder *b, const pdm_legacy_op *op,
-                              pdm_legacy_attr_entry *entries, size_t *n)
+/* A number about the program as an attribute. */
+static pdm_status add_number(pdm_legacy_builder *b, const char *name, int64_t value,
+                             pdm_legacy_attr_entry *entries, size_t *n)
 {
     struct pdm_ir_attr_s *attr = pdm_arena_calloc(&b->plan->arena, 1, sizeof *attr);
 
     if (!attr)
         return PDM_NOMEM;
     attr->kind = PDM_IR_ATTR_I64;
-    attr->u.i = pdm_lg_op_version_of(b->plan->program, op->op->type);
-    entries[(*n)++] = (pdm_legacy_attr_entry){"@version", attr};
+    attr->u.i = value;
+    entries[(*n)++] = (pdm_legacy_attr_entry){name, attr};
     return PDM_OK;
 }
 
@@ -467,7 +467,7 @@ static pdm_status add_version(pdm_legacy_builder *b, const pdm_legacy_op *op,
 static pdm_status bind_all_attrs(pdm_legacy_builder *b, pdm_legacy_op *op,
                                  const pdm_lg_schema *schema)
 {
-    const size_t most = op->op->num_attrs + (schema ? schema->num_attrs : 0) + 2;
+    const size_t most = op->op->num_attrs + (schema ? schema->num_attrs : 0) + 3;
     pdm_legacy_attr_entry *entries = pdm_arena_calloc(&b->plan->arena, most, sizeof *entries);
     size_t n = 0;
 
@@ -479,7 +479,9 @@ static pdm_status bind_all_attrs(pdm_legacy_builder *b, pdm_legacy_op *op,
         if (!pdm_lg_find_attr(op->op, schema->attrs[i].name))
             PDM_TRY(add_attr(b, schema->attrs[i].name, schema->attrs[i].fallback, entries, &n));
     }
-    PDM_TRY(add_version(b, op, entries, &n));
+    PDM_TRY(add_number(b, "@op_version", pdm_lg_op_version_of(b->plan->program, op->op->type),
+                       entries, &n));
+    PDM_TRY(add_number(b, "@program_version", b->plan->program->version, entries, &n));
     op->attrs = entries;
     op->num_attrs = n;
     return PDM_OK;

@@ -104,6 +104,21 @@ static void take_logs(double *row)
     row[1] = log(row[1] + 1) - row[0];
 }
 
+/* In 2.6.2 each row of the result is a sequence of its own. */
+static pdm_status row_sequences(pdm_k *k, pdm_tensor *out)
+{
+    const size_t count = (size_t)out->dims[0] + 1;
+    int64_t *offsets = pdm_k_temp(k, count * sizeof *offsets);
+
+    if (!offsets)
+        return k->status;
+    for (size_t i = 0; i < count; i++)
+        offsets[i] = (int64_t)i;
+    return pdm_tensor_set_lod(out, 1, (const int64_t *const[]){offsets}, &count) == PDM_NOMEM
+               ? pdm_k_nomem(k)
+               : k->status;
+}
+
 /* Operands of one width with as many sequences: pooled, side by side. skip: elements left out. */
 static pdm_status pool_and_join(pdm_k *k, bool logs, int64_t skip)
 {
@@ -136,6 +151,8 @@ static pdm_status pool_and_join(pdm_k *k, bool logs, int64_t skip)
         }
     }
     free(row);
+    if (out && k->legacy && PDM_K_OK(k))
+        return row_sequences(k, out);
     return k->status;
 }
 

@@ -267,10 +267,13 @@ static const pdm_tensor *curve_operands(pdm_k *k, curve *c, pdm_tensor **out)
 {
     const pdm_tensor *x = pdm_sub_slot(k, "X");
 
-    c->threshold = (float)pdm_k_float_or(k, "threshold", 6.0);
-    c->scale = (float)pdm_k_float_or(k, "scale", 6.0);
-    c->offset = (float)pdm_k_float_or(k, "offset", 3.0);
-    c->beta = (float)pdm_k_float_or(k, "beta", 1.0);
+    *c = (curve){6, 6, 3, 1};
+    if (pdm_k_int_or(k, "@program_version", 0) < 2006000) { /* later kernels do not look at them */
+        c->threshold = (float)pdm_k_float_or(k, "threshold", 6.0);
+        c->scale = (float)pdm_k_float_or(k, "scale", 6.0);
+        c->offset = (float)pdm_k_float_or(k, "offset", 3.0);
+        c->beta = (float)pdm_k_float_or(k, "beta", 1.0);
+    }
     *out = x ? pdm_sub_out(k, "Out", x->dtype, x->rank, x->dims) : NULL;
     return *out ? x : NULL;
 }

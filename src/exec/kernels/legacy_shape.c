@@ -131,7 +131,7 @@ static pdm_ir_attr set_value_list(pdm_k *k)
     pdm_ir_attr scalars = pdm_k_attr(k, "values");
 
     if (scalars && scalars->kind == PDM_IR_ATTR_ARRAY && scalars->count &&
-        pdm_k_int_or(k, "@version", 0) >= 4)
+        pdm_k_int_or(k, "@op_version", 0) >= 4)
         return scalars;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         pdm_ir_attr list = pdm_k_attr(k, lists[i]);
