@@ -104,8 +104,18 @@ static pdm_ir_region *new_region(pdm_tr *tr)
     return region;
 }
 
-static void emit_yield(pdm_tr_op *t, pdm_ir_value *const *values, size_t n)
+static bool is_parameter(const pdm_ir_value *value)
 {
+    const pdm_ir_op *def = value ? pdm_ir_value_op(value) : NULL;
+    return def && pdm_ir_op_is(def, "builtin.parameter");
+}
+
+/* Results share the memory of what is yielded: a parameter may be written in place later on, so a copy is handed on. */
+static void emit_yield(pdm_tr_op *t, pdm_ir_value **values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_parameter(values[i]))
+            values[i] = pdm_tr_unary(t, "pd_op.assign", values[i]);
     pdm_tr_emit_typed(t, "cf.yield", values, n, PDM_TR_NO_ATTRS, NULL, 0);
 }
 
@@ -571,9 +581,8 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
  */
 static pdm_ir_value *loop_operand(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type)
 {
-    const pdm_ir_op *def = pdm_ir_value_op(value);
     bool other_rank = value->type->kind == PDM_IR_DENSE_TENSOR && value->type->rank != type->rank;
-    if (!other_rank && !(def && pdm_ir_op_is(def, "builtin.parameter")))
+    if (!other_rank && !is_parameter(value))
         return value;
     pdm_ir_value *copy = pdm_tr_unary(t, "pd_op.assign", value);
     if (copy && other_rank)

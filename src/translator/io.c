@@ -161,14 +161,24 @@ static void scan_block(scan *s, int32_t lg_block)
 
 /* ---- inputs ---------------------------------------------------------------------------------------------------- */
 
+bool pdm_tr_io_refused(const pdm_tr *tr, const pdm_lg_var *var)
+{
+    const pdm_map_entry *e = var ? pdm_map_find(&tr->feeds, var) : NULL;
+    return e && !e->value.ptr;
+}
+
 static pdm_ir_op *emit_data(pdm_tr *tr, const pdm_lg_var *var)
 {
     pdm_tr_op t = nowhere(tr);
     pdm_ir_type type = pdm_tr_declared_type(tr, var);
     if (!type || type->kind != PDM_IR_DENSE_TENSOR) {
-        if (tr->status == PDM_OK) {
+        if (tr->status == PDM_OK && !pdm_tr_io_refused(tr, var)) {
+            if (!pdm_map_put(&tr->feeds, var))
+                pdm_tr_nomem(tr);
             pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, "feed", var->name};
-            pdm_diag(tr->sink, PDM_D_LG_FEATURE, &loc, NULL, "input '%s' is a %s; only dense tensors can be inputs", var->name, pdm_lg_var_kind_name(var->kind));
+            pdm_diag(tr->sink, PDM_D_LG_FEATURE, &loc, NULL,
+                     "input '%s' is of kind %s (%d); only dense tensors can be inputs", var->name,
+                     pdm_lg_var_kind_name(var->kind), (int)var->kind);
         }
         return NULL;
     }
@@ -270,14 +280,17 @@ static column *collect_columns(pdm_tr *tr, bool fetches, size_t *out_n)
 static const char *unique_name(pdm_tr *tr, pdm_map *taken, const char *name)
 {
     const char *candidate = name;
-    for (unsigned i = 1; pdm_map_find(taken, candidate); i++) {
-        size_t room = strlen(name) + 16;
+    /* The next number to try, so that a name fetched often takes no longer each time. */
+    pdm_map_entry *first = pdm_map_find(taken, name);
+    uint64_t next = first ? first->value.num : 0;
+    while (pdm_map_find(taken, candidate)) {
+        size_t room = strlen(name) + 24;
         char *text = pdm_arena_alloc(&tr->scratch, room);
         if (!text) {
             pdm_tr_nomem(tr);
             return NULL;
         }
-        snprintf(text, room, "%s_%u", name, i);
+        snprintf(text, room, "%s_%llu", name, (unsigned long long)++next);
         candidate = pdm_ir_str(tr->context, text);
         if (!candidate) {
             pdm_tr_nomem(tr);
@@ -288,6 +301,8 @@ static const char *unique_name(pdm_tr *tr, pdm_map *taken, const char *name)
         if (known && pdm_map_find(taken, known))
             candidate = known;
     }
+    if (first)
+        first->value.num = next;
     if (!pdm_map_put(taken, candidate))
         pdm_tr_nomem(tr);
     return candidate;
@@ -330,7 +345,9 @@ static void prepare_feeds(pdm_tr *tr)
             continue;
         }
         pdm_ir_op *op = emit_data(tr, var);
-        pdm_map_entry *e = op ? pdm_map_put(&tr->feeds, var) : NULL;
+        if (!op)
+            continue; /* told */
+        pdm_map_entry *e = pdm_map_put(&tr->feeds, var);
         if (e)
             e->value.ptr = pdm_ir_op_result(op, 0);
         else
@@ -354,7 +371,7 @@ void pdm_tr_h_feed(pdm_tr_op *t)
     const char *name = pdm_tr_out_name(t, "Out");
     const pdm_lg_var *var = name ? pdm_lg_block_var(main_block(t->tr), name) : NULL;
     pdm_map_entry *e = var ? pdm_map_find(&t->tr->feeds, var) : NULL;
-    if (e)
+    if (e && e->value.ptr)
         pdm_tr_bind(t->tr, name, e->value.ptr);
 }
 
@@ -516,6 +533,15 @@ static void write_back_all(pdm_tr *tr)
     pdm_map_deinit(&seen);
 }
 
+/* A value that is the variable of a parameter: others that have its name for a while live in the scope of a run. */
+static bool is_stored(const pdm_ir_value *value, const char *name)
+{
+    for (const pdm_ir_use *u = pdm_ir_value_first_use(value); u; u = u->next)
+        if (pdm_ir_op_is(u->owner, "builtin.set_parameter"))
+            return true;
+    return is_parameter_value(value, name);
+}
+
 /* stop_gradient and persistable, one entry a result, for the ops whose results have names. */
 static void set_result_attributes(pdm_tr *tr)
 {
@@ -529,7 +555,7 @@ static void set_result_attributes(pdm_tr *tr)
             if (!var)
                 continue;
             any = true;
-            persistable[i] = var->persistable;
+            persistable[i] = var->persistable && is_stored(pdm_ir_op_result(op, i), var->name);
             stop_gradient[i] = var->stop_gradient;
         }
         if (!any)
@@ -541,9 +567,9 @@ static void set_result_attributes(pdm_tr *tr)
 
 /* ---- outputs that the predictor can tell apart ------------------------------------------------------------------- */
 
-static const char *name_attr(pdm_tr *tr, const pdm_ir_op *op)
+static const char *name_attr(pdm_tr *tr, const pdm_ir_op *op, const char *attr)
 {
-    pdm_ir_attr a = pdm_ir_op_attr(op, "name");
+    pdm_ir_attr a = pdm_ir_op_attr(op, attr);
     const char *name = a ? pdm_ir_str(tr->context, a->u.s.text) : NULL; /* keys are compared by pointer */
     if (!name)
         pdm_tr_nomem(tr);
@@ -566,7 +592,7 @@ static void rename_output(pdm_tr *tr, pdm_ir_op *fetch, const char *old, pdm_map
         return;
     }
     pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, old};
-    pdm_diag(tr->sink, PDM_D_LG_WARN, &loc, NULL, "output '%s' has the name of an input, which Paddle's predictor cannot run; it is called '%s'", old, fresh);
+    pdm_diag(tr->sink, PDM_D_LG_WARN, &loc, NULL, "output '%s' has the name of an input or parameter, which Paddle's predictor cannot run; it is called '%s'", old, fresh);
 }
 
 static void copy_operand(pdm_tr *tr, pdm_ir_op *fetch)
@@ -580,24 +606,46 @@ static void copy_operand(pdm_tr *tr, pdm_ir_op *fetch)
     pdm_ir_use_set(pdm_ir_op_operand(fetch, 0), copy);
 }
 
-/* The predictor finds inputs and outputs by name, and knows one output name for a value. */
+/* Is a parameter written in place? Then an output that is what it was before must not share its memory. */
+static bool is_written(const pdm_ir_value *parameter)
+{
+    for (const pdm_ir_use *u = pdm_ir_value_first_use(parameter); u; u = u->next)
+        if (pdm_ir_inplace_result(pdm_ir_op_name(u->owner), (int)pdm_ir_use_index(u)) >= 0)
+            return true;
+    return false;
+}
+
+/*
+ * The predictor finds inputs, outputs and parameters by name, and knows one output name for a value. An output may have the name of the
+ * parameter that it is.
+ */
 static void separate_outputs(pdm_tr *tr)
 {
     pdm_map names = {0}, fetched = {0};
     pdm_ir_op *end = tr->front ? tr->front->next : NULL;
-    for (pdm_ir_op *op = tr->module->block->first; op != end && tr->status == PDM_OK; op = op->next)
-        if (pdm_ir_op_is(op, "pd_op.data") && !pdm_map_put(&names, name_attr(tr, op)))
+    for (pdm_ir_op *op = tr->module->block->first; op != end && tr->status == PDM_OK; op = op->next) {
+        bool parameter = pdm_ir_op_is(op, "builtin.parameter");
+        if (!parameter && !pdm_ir_op_is(op, "pd_op.data"))
+            continue;
+        pdm_map_entry *e = pdm_map_put(&names, name_attr(tr, op, parameter ? "parameter_name" : "name"));
+        if (!e)
             pdm_tr_nomem(tr);
+        else
+            e->value.ptr = parameter && !is_written(pdm_ir_op_result(op, 0)) ? pdm_ir_op_result(op, 0) : NULL;
+    }
     for (pdm_ir_op *op = end; op && tr->status == PDM_OK; op = op->next) {
         if (!pdm_ir_op_is(op, "pd_op.fetch"))
             continue;
-        const char *name = name_attr(tr, op);
+        const char *name = name_attr(tr, op, "name");
         const pdm_ir_value *value = pdm_ir_op_operand_value(op, 0);
-        if (pdm_map_find(&names, name))
+        const pdm_ir_op *def = pdm_ir_value_op(value);
+        bool parameter = def && pdm_ir_op_is(def, "builtin.parameter");
+        pdm_map_entry *e = pdm_map_find(&names, name);
+        if (e && !(e->value.ptr == value && !pdm_map_find(&fetched, value)))
             rename_output(tr, op, name, &names);
-        else if (!pdm_map_put(&names, name))
+        else if (!e && !pdm_map_put(&names, name))
             pdm_tr_nomem(tr);
-        if (pdm_map_find(&fetched, value))
+        if (pdm_map_find(&fetched, value) || (parameter && is_written(value)))
             copy_operand(tr, op);
         else if (!pdm_map_put(&fetched, value))
             pdm_tr_nomem(tr);
@@ -610,7 +658,7 @@ void pdm_tr_io_finish(pdm_tr *tr)
 {
     if (tr->options->num_fetch)
         emit_requested_fetches(tr);
-    separate_outputs(tr);
     write_back_all(tr);
+    separate_outputs(tr);
     set_result_attributes(tr);
 }
