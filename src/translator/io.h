@@ -13,5 +13,7 @@ void pdm_tr_io_finish(pdm_tr *tr);
  * at the front of the program and bound in the outermost scope. NULL: neither, or out of memory.
  */
 pdm_ir_value *pdm_tr_io_undefined(pdm_tr *tr, const char *name);
+/* The variable is an input of a kind that PIR does not have, which was told. */
+bool pdm_tr_io_refused(const pdm_tr *tr, const pdm_lg_var *var);
 
 #endif

@@ -158,7 +158,9 @@ static pdm_ir_value *argument_value(pdm_tr_op *t, const pdm_lg_slot *slot, size_
 {
     const char *name = slot->args[index];
     pdm_ir_value *value = pdm_tr_value(t->tr, name);
-    if (!value && t->tr->status == PDM_OK)
+    if (!value && pdm_tr_io_refused(t->tr, pdm_tr_var(t->tr, name)))
+        t->failed = true;
+    else if (!value && t->tr->status == PDM_OK)
         pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, "feed it, or let an op write it first", "input %s of '%s' reads '%s' before anything wrote it", slot->name,
                      t->op->type, name);
     return value;

@@ -49,7 +49,7 @@ typedef struct pdm_tr {
     uint32_t loop_depth;
     pdm_map outputs;     /* value → legacy variable, main block: for stop_gradient and persistable */
     pdm_ir_attr flags[2]; /* kept by pdm_tr_a_flag */
-    pdm_map feeds;       /* pdm_lg_var → value of its pd_op.data */
+    pdm_map feeds;       /* pdm_lg_var → value of its pd_op.data; NULL: refused */
     pdm_map fetches;     /* fetch op → pdm_tr_fetch */
     pdm_map resolved;    /* interned op type → how it is translated (translate.c) */
 } pdm_tr;

@@ -226,6 +226,24 @@ START_TEST(other_forms)
 }
 END_TEST
 
+/* Its readers add no errors of their own, which would make the program look broken. */
+START_TEST(only_tensors_are_inputs)
+{
+    lgtr_result result;
+
+    lgtr_run(&(lgtr_case){.program = "var feed float32\nvar x float32 raw in\nvar o float32 2\n"
+                                     "op feed X=feed > Out=x | col=0\nop relu X=x > Out=o |\n"
+                                     "op relu X=x > Out=o |"},
+             &result);
+    ck_assert_int_eq(result.status, PDM_UNSUPPORTED);
+    ck_assert_msg(strstr(result.log.data, "only dense tensors can be inputs"), "%s",
+                  result.log.data);
+    ck_assert_msg(strchr(result.log.data, '\n') == strrchr(result.log.data, '\n'), "%s",
+                  result.log.data);
+    lgtr_free(&result);
+}
+END_TEST
+
 Suite *pdm_suite_tr_special(void)
 {
     Suite *s = suite_create("tr_special");
@@ -241,6 +259,7 @@ Suite *pdm_suite_tr_special(void)
     tcase_add_test(c, arrays);
     tcase_add_test(c, splits);
     tcase_add_test(c, other_forms);
+    tcase_add_test(c, only_tensors_are_inputs);
     suite_add_tcase(s, c);
     return s;
 }

@@ -48,6 +48,8 @@ static void read_var(reader *r, char *line)
             v->need_check_feed = v->has_need_check_feed = true;
         else if (strcmp(word, "array") == 0)
             v->kind = PDM_LG_TENSOR_ARRAY;
+        else if (strcmp(word, "raw") == 0)
+            v->kind = PDM_LG_RAW;
         else if (strcmp(word, "persist") == 0)
             v->persistable = true;
         else

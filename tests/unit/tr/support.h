@@ -3,7 +3,7 @@
  * printed. Failures of the helpers end the test.
  *
  * A line is a variable or an op:
- *     var NAME DTYPE [DIM...] [in|array|persist]
+ *     var NAME DTYPE [DIM...] [in|array|raw|persist]
  *     op TYPE SLOT=ARG,ARG... > SLOT=ARG... | ATTR=VALUE ...
  * VALUE: 1 (INT), 1L (LONG), 1.5 (FLOAT), true (BOOLEAN), "x" (STRING), or a list [1,2] of one
  * kind; a list written with # in front holds scalars.
