@@ -154,6 +154,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/legacy_loss.c \
 	src/exec/kernels/legacy_math.c \
 	src/exec/kernels/legacy_misc.c \
+	src/exec/kernels/legacy_nms.c \
 	src/exec/kernels/legacy_rank.c \
 	src/exec/kernels/legacy_shape.c \
 	src/exec/kernels/legacy_sub.c \

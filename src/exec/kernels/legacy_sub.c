@@ -83,6 +83,12 @@ void pdm_sub_in_list(pdm_sub *s, pdm_value **items, size_t count)
     value->list.count = count;
 }
 
+void pdm_sub_slots(pdm_sub *s, const char *const *in, const char *const *out)
+{
+    s->call.in_slots = in;
+    s->call.out_slots = out;
+}
+
 static pdm_tensor *made_tensor(pdm_sub *s, pdm_dtype dtype, int64_t count)
 {
     pdm_value *value = next_in(s);
