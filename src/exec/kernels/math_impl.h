@@ -7,6 +7,11 @@
 
 #include "exec/kernels/dispatch.h"
 
+/* The loops are worth vectorizing, also where the rest is compiled with less. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+#pragma GCC optimize("O3")
+#endif
+
 /* Elements below which a loop is not split among threads. */
 #define PDM_MATH_GRAIN 16384
 

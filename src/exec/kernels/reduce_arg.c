@@ -94,3 +94,63 @@ pdm_status pdm_kernel_argmin(pdm_k *k)
 {
     return arg_with(k, false);
 }
+
+/* ---- extremes with their places ----------------------------------------------------------------- */
+
+static void copy_picked(const pdm_tensor *x, const pdm_rows *rows, const pdm_tensor *places, char *out)
+{
+    const size_t size = pdm_dtype_size(x->dtype);
+
+    for (int64_t r = 0; r < rows->outer * rows->inner; r++) {
+        const int64_t at = r / rows->inner * rows->n * rows->inner + r % rows->inner +
+                           pdm_get_int(places, r) * rows->inner;
+        memcpy(out + (size_t)r * size, (const char *)x->data + (size_t)at * size, size);
+    }
+}
+
+static pdm_status extreme_with_place(pdm_k *k, bool max)
+{
+    const pdm_tensor *x = pdm_k_in(k, 0);
+    const bool flatten = pdm_k_bool_or(k, "flatten", false);
+    const bool keep = pdm_k_bool_or(k, "keepdim", false);
+    int64_t dims[PDM_MAX_RANK];
+    pdm_rows rows;
+    pdm_tensor places;
+    if (!x || !PDM_K_OK(k))
+        return k->status;
+    if (flatten)
+        flatten_rows(&rows, x);
+    else if (!pdm_rows_init(k, &rows, x, pdm_k_int_or(k, "dim", -1)))
+        return k->status;
+    const int rank = arg_dims(x, &rows, flatten, keep, dims);
+
+    char *values = pdm_k_out(k, 0, x->dtype, rank, dims);
+    if (!values || pdm_tensor_count(pdm_k_out_tensor(k, 0)) == 0)
+        return k->status;
+    if (rows.n == 0)
+        return pdm_k_fail(k, "there are no elements to search");
+    pdm_tensor_init(&places);
+    if (pdm_tensor_alloc(&places, PDM_I64, rank, dims) != PDM_OK)
+        return pdm_k_nomem(k);
+    if (max)
+        PDM_K_DISPATCH(k, x->dtype, PDM_K_REALS, argmax, x->data, &rows, &places);
+    else
+        PDM_K_DISPATCH(k, x->dtype, PDM_K_REALS, argmin, x->data, &rows, &places);
+    if (PDM_K_OK(k)) {
+        copy_picked(x, &rows, &places, values);
+        if (pdm_k_wants(k, 1) && pdm_k_out(k, 1, PDM_I64, rank, dims))
+            memcpy(pdm_k_out_tensor(k, 1)->data, places.data, pdm_tensor_bytes(&places));
+    }
+    pdm_tensor_deinit(&places);
+    return k->status;
+}
+
+pdm_status pdm_kernel_max_with_index(pdm_k *k)
+{
+    return extreme_with_place(k, true);
+}
+
+pdm_status pdm_kernel_min_with_index(pdm_k *k)
+{
+    return extreme_with_place(k, false);
+}

@@ -105,3 +105,48 @@ pdm_status pdm_kernel_log_softmax(pdm_k *k)
     static const rows_body bodies[PDM_DTYPE_COUNT] = {PDM_K_FLOATS(ROW, log_softmax)};
     return softmax_with(k, bodies);
 }
+
+/* One-hot at the largest element of each row. */
+static void harden(pdm_tensor *y, const pdm_rows *rows)
+{
+    for (int64_t r = 0; r < rows->outer * rows->inner; r++) {
+        const int64_t at = r / rows->inner * rows->n * rows->inner + r % rows->inner;
+        int64_t best = 0;
+        for (int64_t i = 1; i < rows->n; i++) {
+            if (pdm_get_double(y, at + i * rows->inner) > pdm_get_double(y, at + best * rows->inner))
+                best = i;
+        }
+        for (int64_t i = 0; i < rows->n; i++)
+            pdm_set_double(y, at + i * rows->inner, i == best);
+    }
+}
+
+/* Softmax of (x + Gumbel noise) / temperature. */
+pdm_status pdm_kernel_gumbel_softmax(pdm_k *k)
+{
+    static const rows_body bodies[PDM_DTYPE_COUNT] = {PDM_K_FLOATS(ROW, softmax)};
+    const pdm_tensor *x = pdm_k_in(k, 0);
+    const double temperature = pdm_k_float_or(k, "temperature", 1);
+    softmax_job job;
+    if (!x || !PDM_K_OK(k) || !pdm_rows_init(k, &job.rows, x, pdm_k_int_or(k, "axis", -1)))
+        return k->status;
+    if (!bodies[x->dtype])
+        return pdm_k_unsupported_dtype(k, x->dtype);
+    if (!k->rng)
+        return pdm_k_fail(k, "there are no random numbers");
+    job.y = pdm_k_out_like(k, 0, x);
+    job.x = job.y;
+    if (!job.y || pdm_tensor_count(x) == 0)
+        return k->status;
+
+    pdm_tensor *y = pdm_k_out_tensor(k, 0);
+    for (int64_t i = 0; i < pdm_tensor_count(x); i++) {
+        const double u = 1 - pdm_rng_uniform(k->rng); /* in (0, 1] */
+        const double noise = -log(1e-20 - log(u + 1e-20));
+        pdm_set_double(y, i, (pdm_get_double(x, i) + noise) / temperature);
+    }
+    bodies[x->dtype](&job, 0, job.rows.outer * job.rows.inner);
+    if (pdm_k_bool_or(k, "hard", false))
+        harden(y, &job.rows);
+    return k->status;
+}
