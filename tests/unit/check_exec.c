@@ -3,6 +3,7 @@
 #define SUITES(X) \
     X(pool)       \
     X(memory)     \
-    X(executor)
+    X(executor)   \
+    X(kernels_math)
 
 PDM_UNIT_MAIN(SUITES)
