@@ -218,10 +218,14 @@ static bool check_condition(pdm_tr_op *t, const pdm_ir_value *cond, const char *
 {
     if (!cond)
         return false;
-    if (pdm_ir_type_is_tensor(cond->type) && cond->type->dtype == PDM_BOOL)
-        return true;
-    pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, name, NULL, "the condition '%s' of '%s' should be a bool tensor", name, t->op->type);
-    return false;
+    bool fits = pdm_ir_type_is_tensor(cond->type) && cond->type->dtype == PDM_BOOL;
+    for (uint32_t i = 0; fits && i < cond->type->rank; i++)
+        fits = cond->type->dims[i] == 1 || cond->type->dims[i] < 0;
+    if (!fits)
+        pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, name, NULL,
+                     "the condition '%s' of '%s' should be a bool tensor of one element", name,
+                     t->op->type);
+    return fits;
 }
 
 static pdm_ir_op *create_region_op(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_type *types, size_t n,

@@ -1,12 +1,14 @@
 /*
- * Fuzz the reader of legacy programs: any bytes give a program that can be walked and printed, or a
- * verdict with at least one error reported.
+ * Fuzz the reader of legacy programs and the translator: any bytes give a program that can be
+ * walked and printed, and then a module that keeps the rules, or a verdict with at least one error
+ * reported.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "legacy_graph/dump.h"
 #include "legacy_graph/read.h"
+#include "translator/translate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,6 +51,41 @@ static void walk(const pdm_lg_program *program)
     }
 }
 
+static pdm_status translate(const pdm_lg_program *program, bool allow_legacy, pdm_diag_sink *sink)
+{
+    const pdm_tr_options options = {.pir_version = 1, .allow_legacy = allow_legacy};
+    pdm_ir_context *context = NULL;
+    pdm_lg_schemas *schemas = NULL;
+    pdm_ir_module *module = NULL;
+    pdm_status status = pdm_ir_context_create(&context);
+
+    if (status == PDM_OK)
+        status = pdm_lg_schemas_create(&schemas);
+    if (status == PDM_OK)
+        status = pdm_tr_translate(context, schemas, program, &options, sink, &module);
+    if (status == PDM_OK) {
+        pdm_diag_sink broken = {0};
+        if (pdm_ir_verify(module, &broken) != PDM_OK)
+            abort();
+        pdm_ir_module_destroy(module);
+    }
+    pdm_lg_schemas_destroy(schemas);
+    pdm_ir_context_destroy(context);
+    return status;
+}
+
+/* Whatever the reader let through is translated, or refused with a reason. */
+static void check_translation(const pdm_lg_program *program, pdm_diag_sink *sink)
+{
+    const pdm_status status = translate(program, false, sink);
+
+    if (status == PDM_INTERNAL ||
+        (status != PDM_OK && status != PDM_NOMEM && sink->num_errors == 0))
+        abort();
+    if (status == PDM_UNSUPPORTED && translate(program, true, sink) == PDM_INTERNAL)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t length = 0;
@@ -62,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         walk(program);
         print(program, pdm_lg_dump_text);
         print(program, pdm_lg_dump_dot);
+        check_translation(program, &sink);
         pdm_lg_program_destroy(program);
         return 0;
     case PDM_INVALID_MODEL:

@@ -25,7 +25,7 @@ tests_fuzz_fuzz_params_LDADD = $(PDM_BASE_LIBS)
 tests_fuzz_fuzz_params_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_params_SOURCES = tests/fuzz/fuzz_params.c $(fuzz_main)
 
-tests_fuzz_fuzz_pdmodel_LDADD = $(PDM_LG_LIBS)
+tests_fuzz_fuzz_pdmodel_LDADD = $(PDM_TR_LIBS)
 tests_fuzz_fuzz_pdmodel_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_pdmodel_SOURCES = tests/fuzz/fuzz_pdmodel.c $(fuzz_main)
 
@@ -43,6 +43,9 @@ EXTRA_DIST += \
 	tests/fuzz/seeds/fuzz_json/attrs.json \
 	tests/fuzz/seeds/fuzz_json/types.json \
 	tests/fuzz/seeds/fuzz_json/while.json \
+	tests/fuzz/seeds/fuzz_pdmodel/if_condition_of_two.pdmodel \
+	tests/fuzz/seeds/fuzz_pdmodel/input_of_raw.pdmodel \
+	tests/fuzz/seeds/fuzz_pdmodel/while_condition_of_two.pdmodel \
 	tests/fuzz/seeds/fuzz_text/absent.pir \
 	tests/fuzz/seeds/fuzz_text/by_hand.pir \
 	tests/fuzz/seeds/fuzz_text/attributes.pir \
