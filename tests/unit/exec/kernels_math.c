@@ -1,6 +1,6 @@
 /*
- * What elementwise and reducing kernels do at the edges, as the framework does it: NaN, ties, signs,
- * integer division, overflow, conversions, empty and 0-D tensors; and what they refuse.
+ * What elementwise and reducing kernels do at the edges, as the framework does it: NaN, ties,
+ * signs, integer division, overflow, conversions, empty and 0-D tensors; and what they refuse.
  */
 #include <check.h>
 #include <math.h>
@@ -257,12 +257,14 @@ static const struct cast_row {
     values from, want;
     bool legacy;
 } casts[] = {
-    {PDM_I32, F(5, NAN_, INF_, 3e9, 1.9, -1.9), I(5, INT32_MIN, INT32_MIN, INT32_MIN, 1, -1), false},
+    {PDM_I32, F(5, NAN_, INF_, 3e9, 1.9, -1.9),
+     I(5, INT32_MIN, INT32_MIN, INT32_MIN, 1, -1), false},
     {PDM_U8, F(5, NAN_, 300, -1, 1.9, 1e20), U(5, 0, 44, 255, 1, 0), false},
     {PDM_BOOL, F(4, NAN_, 0, 0.1, -0.0), B(4, 1, 0, 1, 0), false},
     {PDM_I32, L(1, 3000000000.0), I(1, -1294967296), false},
     {PDM_F32, L(1, 16777217), F(1, 16777216), false},
-    {PDM_F16, F(4, 65520, 65519, 1.0009, 3e-8), VEC(PDM_F16, 4, INF_, 65504, 1.0009765625, 5.9604644775390625e-8), false},
+    {PDM_F16, F(4, 65520, 65519, 1.0009, 3e-8),
+     VEC(PDM_F16, 4, INF_, 65504, 1.0009765625, 5.9604644775390625e-8), false},
     {PDM_F16, F(4, 65520, 65504, 1.0009, 3e-8), VEC(PDM_F16, 4, INF_, 65504, 1, 0), true},
     {PDM_F16, I(2, 2049, 2051), VEC(PDM_F16, 2, 2048, 2052), false},
     {PDM_BF16, F(2, 1.012, -1.012), VEC(PDM_BF16, 2, 1.015625, -1.015625), false},
