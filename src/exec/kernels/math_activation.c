@@ -114,7 +114,7 @@ pdm_status pdm_kernel_gelu(pdm_k *k)
     return pdm_math_unary(k, pdm_k_bool_or(k, "approximate", false) ? &tanh_op : &erf_op, NULL);
 }
 
-/* ---- several results or operands ---------------------------------------------------------------- */
+/* ---- several results or operands ------------------------------------------------------------- */
 
 #define SWIGLU_LOOP(code, suffix, type, acc, load, store, name)                                    \
     static void name##_##suffix(const void *xdata, const void *ydata, void *zdata, int64_t n)      \

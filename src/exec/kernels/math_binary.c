@@ -36,7 +36,7 @@ ARITHMETIC(add, +, ||, __builtin_add_overflow)
 ARITHMETIC(subtract, -, !=, __builtin_sub_overflow)
 ARITHMETIC(multiply, *, &&, __builtin_mul_overflow)
 
-/* ---- division ----------------------------------------------------------------------------------- */
+/* ---- division -------------------------------------------------------------------------------- */
 
 /* Integers: towards zero, remainder with the sign of the divisor. The smallest by -1 wraps. */
 #define INT_DIVISION(code, suffix, type, acc, load, store, name)                                   \
@@ -144,7 +144,7 @@ DIVISION(remainder,
 DIVISION(trunc_divide,
          PDM_K_FLOATS(PDM_BINARY_ROW, trunc_divide) PDM_K_INTS(PDM_BINARY_ROW, divide))
 
-/* ---- powers ------------------------------------------------------------------------------------- */
+/* ---- powers ---------------------------------------------------------------------------------- */
 
 /* By double, rounded, as the framework does. */
 #define INT_POW_LOOP(code, suffix, type, acc, load, store, name)                                   \
@@ -160,7 +160,7 @@ PDM_K_INTS(INT_POW_LOOP, elementwise_pow)
 #define NUMBERS_AND_COMPLEX(X, ...) PDM_K_NUMBERS(X, __VA_ARGS__) PDM_K_COMPLEXES(X, __VA_ARGS__)
 KERNEL(NUMBERS_AND_COMPLEX, elementwise_pow)
 
-/* ---- larger and smaller ------------------------------------------------------------------------- */
+/* ---- larger and smaller ---------------------------------------------------------------------- */
 
 #define IS_NAN(v) ((v) != (v))
 /* 3.x: NaN wins; 2.6.2: what the comparison gives. fmax, fmin: NaN loses. */
@@ -191,7 +191,7 @@ EXTREME(minimum, minimum_legacy, minimum, minimum)
 EXTREME(fmax, fmax, fmax, maximum)
 EXTREME(fmin, fmin, fmin, minimum)
 
-/* ---- others ------------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 PDM_K_NUMBERS(PDM_BINARY_SAME, heaviside, a == 0 ? b : (T)(a > 0))
 KERNEL(PDM_K_NUMBERS, heaviside)
@@ -227,7 +227,7 @@ pdm_status pdm_kernel_atan2(pdm_k *k)
     return x ? pdm_math_binary(k, pdm_dtype_is_int(x->dtype) ? &ints : &floats) : k->status;
 }
 
-/* ---- bits --------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 #define BITWISE(name, op)                                                                          \
     PDM_K_INTS(PDM_BINARY_SAME, name, (T)(a op b))                                                 \

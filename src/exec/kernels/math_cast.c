@@ -219,7 +219,7 @@ const pdm_tensor *pdm_math_as(pdm_k *k, const pdm_tensor *tensor, pdm_dtype dtyp
     return NULL;
 }
 
-/* ---- cast --------------------------------------------------------------------------------------- */
+/* ---- cast ------------------------------------------------------------------------------------ */
 
 typedef struct cast_job {
     const char *from;

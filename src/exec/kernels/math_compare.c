@@ -45,7 +45,7 @@ LOGIC(logical_and, (a != 0) && (b != 0))
 LOGIC(logical_or, (a != 0) || (b != 0))
 LOGIC(logical_xor, (a != 0) != (b != 0))
 
-/* ---- with a tolerance --------------------------------------------------------------------------- */
+/* ---- with a tolerance ------------------------------------------------------------------------ */
 
 typedef struct close_job {
     double rtol, atol;

@@ -11,8 +11,8 @@
 #define KERNEL_FC(name)                                                                            \
     pdm_status pdm_kernel_##name(pdm_k *k)                                                         \
     {                                                                                              \
-        static const pdm_unary op = {.loop = {PDM_UNARY_OF_FLOAT(name), PDM_UNARY_OF_COMPLEX(name)}, \
-                                     .promote = true};                                             \
+        static const pdm_unary op = {                                                              \
+            .loop = {PDM_UNARY_OF_FLOAT(name), PDM_UNARY_OF_COMPLEX(name)}, .promote = true};      \
         return pdm_math_unary(k, &op, NULL);                                                       \
     }
 #define KERNEL_F(name)                                                                             \
@@ -67,7 +67,7 @@ FLOAT_AND_COMPLEX(silu, v / ((T)1 + exp(-v)))
 
 FLOAT_ONLY(erf, erf(v))
 
-/* ---- rounding ----------------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
 #define COPY_LOOP(code, suffix, type, acc, load, store, name)                                      \
     PDM_UNARY_LOOP(name, suffix, type, type, v)
@@ -113,7 +113,7 @@ pdm_status pdm_kernel_round(pdm_k *k)
     return pdm_math_unary(k, decimals > 0 ? &up : &down, &scale);
 }
 
-/* ---- sign, size, square ------------------------------------------------------------------------- */
+/* ---- sign, size, square ---------------------------------------------------------------------- */
 
 /* Signed overflow wraps. */
 #define INT_LOOPS(code, suffix, type, acc, load, store, name)                                      \
@@ -163,7 +163,7 @@ pdm_status pdm_kernel_abs(pdm_k *k)
 KERNEL_ALL(square)
 KERNEL_ALL(sign)
 
-/* ---- what kind of number ------------------------------------------------------------------------ */
+/* ---- what kind of number --------------------------------------------------------------------- */
 
 #define IS_LOOPS(name, of_float, of_complex, of_int)                                               \
     PDM_UNARY_LOOP(name, f32, float, bool, of_float)                                               \
@@ -188,7 +188,7 @@ IS_LOOPS(isinf, isinf(v), isinf(creal(v)) || isinf(cimag(v)), v & 0)
 IS_LOOPS(isfinite, isfinite(v), isfinite(creal(v)) && isfinite(cimag(v)), v | 1)
 IS_LOOPS(logical_not, !(v != 0), !(v != 0), !(v != 0))
 
-/* ---- bits --------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 #define NOT_LOOP(code, suffix, type, acc, load, store, name)                                       \
     PDM_UNARY_LOOP(name, suffix, type, type, ~v)

@@ -12,7 +12,7 @@ void *pdm_math_out_typed(pdm_k *k, const pdm_tensor *like, pdm_dtype dtype)
     return data;
 }
 
-/* ---- one operand -------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 typedef struct unary_job {
     const pdm_unary *op;
@@ -80,7 +80,7 @@ pdm_status pdm_math_unary(pdm_k *k, const pdm_unary *op, const double *params)
     return k->status;
 }
 
-/* ---- walking several operands ------------------------------------------------------------------- */
+/* ---- walking several operands ---------------------------------------------------------------- */
 
 /* Whether dim d continues dim d + 1 in all operands. */
 static bool mergeable(const pdm_walk *walk, int d, int64_t inner)
@@ -173,7 +173,7 @@ void pdm_walk_range(const pdm_walk *walk, int64_t begin, int64_t end, pdm_walk_r
     }
 }
 
-/* ---- two operands ------------------------------------------------------------------------------- */
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 bool pdm_math_broadcast(pdm_k *k, const pdm_tensor *x, const pdm_tensor *y, pdm_tensor *out)
 {

@@ -7,15 +7,21 @@
 
 #include "exec/kernels/dispatch.h"
 
+#ifndef CMPLX /* the C library has it for some compilers only */
+#define CMPLX(re, im)  __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+#endif
+
 /* The loops are worth vectorizing, also where the rest is compiled with less. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) &&                           \
+    !defined(__SANITIZE_ADDRESS__)
 #pragma GCC optimize("O3")
 #endif
 
 /* Elements below which a loop is not split among threads. */
 #define PDM_MATH_GRAIN 16384
 
-/* ---- one operand ------------------------------------------------------------------------------ */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 /* out[i] = f(in[i]) for n elements; params are the attributes, if any. */
 typedef void (*pdm_unary_loop)(const void *in, void *out, int64_t n, const double *params);
@@ -65,7 +71,7 @@ pdm_status pdm_math_unary(pdm_k *k, const pdm_unary *op, const double *params);
 #define PDM_UNARY_OF_FLOAT(name)   [PDM_F32] = name##_f32, [PDM_F64] = name##_f64
 #define PDM_UNARY_OF_COMPLEX(name) [PDM_C64] = name##_c64, [PDM_C128] = name##_c128
 
-/* ---- two operands ----------------------------------------------------------------------------- */
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 /* z[i] = f(x[i * sx], y[i * sy]); strides in elements, 0 repeats one element. */
 typedef void (*pdm_binary_loop)(const void *x, int64_t sx, const void *y, int64_t sy, void *z,
@@ -132,7 +138,7 @@ void pdm_walk_finish(pdm_walk *walk, int rank, const int64_t *dims);
 typedef void (*pdm_walk_run)(void *arg, const int64_t *offsets, int64_t first, int64_t n);
 void pdm_walk_range(const pdm_walk *walk, int64_t begin, int64_t end, pdm_walk_run run, void *arg);
 
-/* ---- element types ---------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 /* Convert n elements as `cast` of 3.x does; false for types without conversion (fp8 has one). */
 bool pdm_math_convert(const void *from, pdm_dtype from_dtype, void *to, pdm_dtype to_dtype,

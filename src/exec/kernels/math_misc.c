@@ -3,7 +3,7 @@
 
 #include "exec/kernels/math_impl.h"
 
-/* ---- lerp --------------------------------------------------------------------------------------- */
+/* ---- lerp ------------------------------------------------------------------------------------ */
 
 typedef struct lerp_job {
     pdm_walk walk;
@@ -60,7 +60,7 @@ pdm_status pdm_kernel_lerp(pdm_k *k)
     return k->status;
 }
 
-/* ---- sums of many, choice among many ------------------------------------------------------------ */
+/* ---- sums of many, choice among many --------------------------------------------------------- */
 
 #define ADD_TO_LOOP(code, suffix, type, acc, load, store, name)                                    \
     static void add_to_##suffix(const void *in, void *out, int64_t n)                              \
@@ -139,14 +139,15 @@ pdm_status pdm_kernel_multiplex(pdm_k *k)
     for (int64_t i = 0; i < first->dims[0]; i++) {
         const int64_t which = pdm_get_int(index, i);
         if (which < 0 || (uint64_t)which >= count)
-            return pdm_k_fail(k, "index %lld names none of %zu candidates", (long long)which, count);
+            return pdm_k_fail(k, "index %lld names none of %zu candidates", (long long)which,
+                              count);
         const pdm_tensor *x = pdm_k_list_at(k, 0, (size_t)which);
         memcpy(out + (size_t)i * row, (const char *)x->data + (size_t)i * row, row);
     }
     return k->status;
 }
 
-/* ---- products of vectors ------------------------------------------------------------------------ */
+/* ---- products of vectors --------------------------------------------------------------------- */
 
 #define DOT_LOOP(code, suffix, type, acc, load, store, name, sum_type)                             \
     static void dot_##suffix(const void *xdata, const void *ydata, void *zdata, int64_t rows,      \
@@ -235,7 +236,7 @@ pdm_status pdm_kernel_cross(pdm_k *k)
     return k->status;
 }
 
-/* ---- Kronecker product -------------------------------------------------------------------------- */
+/* ---- Kronecker product ----------------------------------------------------------------------- */
 
 typedef struct kron_job {
     int rank;
@@ -297,7 +298,7 @@ pdm_status pdm_kernel_kron(pdm_k *k)
     return k->status;
 }
 
-/* ---- distance ----------------------------------------------------------------------------------- */
+/* ---- distance -------------------------------------------------------------------------------- */
 
 typedef struct dist_job {
     pdm_walk walk;

@@ -31,7 +31,7 @@ static bool by_unary(const pdm_tensor *x)
     return pdm_dtype_is_float(x->dtype) || pdm_dtype_is_complex(x->dtype);
 }
 
-/* ---- scale -------------------------------------------------------------------------------------- */
+/* ---- scale ----------------------------------------------------------------------------------- */
 
 PDM_UNARY_FLOAT(scale_bias, v *P(0) + P(1))
 PDM_UNARY_FLOAT(bias_scale, (v + P(1)) * P(0))
@@ -77,7 +77,7 @@ pdm_status pdm_kernel_scale(pdm_k *k)
     return k->status;
 }
 
-/* ---- pow ---------------------------------------------------------------------------------------- */
+/* ---- pow ------------------------------------------------------------------------------------- */
 
 PDM_UNARY_FLOAT(pow, pow(v, P(0)))
 PDM_UNARY_FLOAT(power_two, v *v)
@@ -111,7 +111,8 @@ PDM_K_INTS(POW_LOOP, int_pow)
 pdm_status pdm_kernel_pow(pdm_k *k)
 {
     static const pdm_unary op = {.loop = {PDM_UNARY_OF_FLOAT(pow), PDM_UNARY_OF_COMPLEX(pow)}};
-    static const pdm_unary two = {.loop = {PDM_UNARY_OF_FLOAT(power_two), PDM_UNARY_OF_COMPLEX(pow)}};
+    static const pdm_unary two = {
+        .loop = {PDM_UNARY_OF_FLOAT(power_two), PDM_UNARY_OF_COMPLEX(pow)}};
     const pdm_tensor *x = pdm_k_in(k, 0);
     const number exponent = number_operand(k, 1, pdm_k_float_or(k, "y", 1));
     if (!x || !PDM_K_OK(k))
@@ -126,7 +127,7 @@ pdm_status pdm_kernel_pow(pdm_k *k)
     return k->status;
 }
 
-/* ---- clip --------------------------------------------------------------------------------------- */
+/* ---- clip ------------------------------------------------------------------------------------ */
 
 PDM_UNARY_FLOAT(clip, v < P(0) ? P(0) : v > P(1) ? P(1) : v) /* NaN stays */
 
@@ -180,7 +181,7 @@ pdm_status pdm_kernel_clip_by_norm(pdm_k *k)
     return pdm_math_unary(k, &op, params);
 }
 
-/* ---- increment ---------------------------------------------------------------------------------- */
+/* ---- increment ------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_increment(pdm_k *k)
 {

@@ -17,7 +17,7 @@
         return pdm_math_unary(k, &op, NULL);                                                       \
     }
 
-/* ---- gamma and its kin -------------------------------------------------------------------------- */
+/* ---- gamma and its kin ----------------------------------------------------------------------- */
 
 static double log_gamma(double x)
 {
@@ -170,7 +170,7 @@ pdm_status pdm_kernel_gammaincc(pdm_k *k)
     return pdm_math_binary(k, &op);
 }
 
-/* ---- error function ----------------------------------------------------------------------------- */
+/* ---- error function -------------------------------------------------------------------------- */
 
 /* y in (0, 1): a rough start, then Halley's steps on erfc, which keeps its digits near 1. */
 static double erfinv_positive(double y)
@@ -198,7 +198,7 @@ static double erfinv_of(double y)
 
 KERNEL(erfinv, erfinv_of((double)v))
 
-/* ---- modified Bessel functions ------------------------------------------------------------------ */
+/* ---- modified Bessel functions --------------------------------------------------------------- */
 
 #define BESSEL_SWITCH 30.0
 

@@ -6,7 +6,7 @@
 #define SUFFIXED(set, name) set(PDM_REDUCE_ROW, name)
 #define INTS_AND_BOOL(X, ...) PDM_K_INTS(X, __VA_ARGS__) PDM_K_BOOLS(X, __VA_ARGS__)
 
-/* ---- how results are stored --------------------------------------------------------------------- */
+/* ---- how results are stored ------------------------------------------------------------------ */
 
 static void store_acc(pdm_tensor *out, int64_t i, const pdm_reduce_acc *acc)
 {
@@ -46,7 +46,7 @@ static void finish_root(pdm_reduce_acc *acc, int64_t count, bool second, pdm_ten
     store_acc(out, i, acc);
 }
 
-/* ---- sum and mean ------------------------------------------------------------------------------- */
+/* ---- sum and mean ---------------------------------------------------------------------------- */
 
 #define ADD_INT(v) a->i = (int64_t)((uint64_t)a->i + (uint64_t)(v))
 PDM_K_FLOATS(PDM_REDUCE_RUN, sum, a->f += (double)v)
@@ -159,7 +159,7 @@ pdm_status pdm_kernel_reduce_as(pdm_k *k)
     return pdm_reduce_apply(k, &sum_op, &plan, x, x->dtype, 0);
 }
 
-/* ---- product ------------------------------------------------------------------------------------ */
+/* ---- product --------------------------------------------------------------------------------- */
 
 PDM_K_FLOATS(PDM_REDUCE_RUN, prod, a->f *= (double)v)
 PDM_K_COMPLEXES(PDM_REDUCE_RUN, prod, a->c *= v)
@@ -173,7 +173,7 @@ pdm_status pdm_kernel_prod(pdm_k *k)
     return reduce_with(k, &op);
 }
 
-/* ---- extremes ----------------------------------------------------------------------------------- */
+/* ---- extremes -------------------------------------------------------------------------------- */
 
 /* In 3.x NaN wins. 2.6.2 keeps what it has only if the comparison says so: a later number replaces
  * NaN. */
@@ -207,7 +207,7 @@ pdm_status pdm_kernel_min(pdm_k *k)
     return reduce_with(k, k->legacy ? &legacy : &op);
 }
 
-/* ---- truth -------------------------------------------------------------------------------------- */
+/* ---- truth ----------------------------------------------------------------------------------- */
 
 PDM_K_ALL(PDM_REDUCE_RUN, all, a->i &= v != 0)
 PDM_K_ALL(PDM_REDUCE_RUN, any, a->i |= v != 0)
@@ -235,7 +235,7 @@ pdm_status pdm_kernel_any(pdm_k *k)
     return truth_with(k, &op);
 }
 
-/* ---- logarithm of the sum of exponentials ------------------------------------------------------- */
+/* ---- logarithm of the sum of exponentials ---------------------------------------------------- */
 
 PDM_K_FLOATS(PDM_REDUCE_RUN, sumexp, a->f += exp((double)v - a->first))
 
@@ -271,7 +271,7 @@ pdm_status pdm_kernel_logsumexp(pdm_k *k)
     return k->status;
 }
 
-/* ---- variance ----------------------------------------------------------------------------------- */
+/* ---- variance -------------------------------------------------------------------------------- */
 
 PDM_K_FLOATS(PDM_REDUCE_RUN, deviation, const double d = (double)v - a->first; a->f += d * d)
 
@@ -327,7 +327,7 @@ pdm_status pdm_kernel_std(pdm_k *k)
     return variance_with(k, &op);
 }
 
-/* ---- norms -------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 #define SIZE(v) fabs((double)(v))
 PDM_K_FLOATS(PDM_REDUCE_RUN, squares, a->f += (double)v * (double)v)

@@ -95,9 +95,10 @@ pdm_status pdm_kernel_argmin(pdm_k *k)
     return arg_with(k, false);
 }
 
-/* ---- extremes with their places ----------------------------------------------------------------- */
+/* ---- extremes with their places -------------------------------------------------------------- */
 
-static void copy_picked(const pdm_tensor *x, const pdm_rows *rows, const pdm_tensor *places, char *out)
+static void copy_picked(const pdm_tensor *x, const pdm_rows *rows, const pdm_tensor *places,
+                        char *out)
 {
     const size_t size = pdm_dtype_size(x->dtype);
 

@@ -5,7 +5,7 @@
 
 #define MAX_BINS (INT64_C(1) << 28) /* what a hostile number may make us allocate */
 
-/* ---- bincount ----------------------------------------------------------------------------------- */
+/* ---- bincount -------------------------------------------------------------------------------- */
 
 /* The largest element, -1 when there is none; fails on a negative one. */
 static int64_t largest_of(pdm_k *k, const pdm_tensor *x)
@@ -51,7 +51,7 @@ pdm_status pdm_kernel_bincount(pdm_k *k)
     return k->status;
 }
 
-/* ---- histogram ---------------------------------------------------------------------------------- */
+/* ---- histogram ------------------------------------------------------------------------------- */
 
 typedef struct histogram {
     double low, high;
@@ -144,7 +144,7 @@ pdm_status pdm_kernel_histogram(pdm_k *k)
     return k->status;
 }
 
-/* ---- searchsorted ------------------------------------------------------------------------------- */
+/* ---- searchsorted ---------------------------------------------------------------------------- */
 
 /* Whether element i of the row comes before v, or with `right` is not behind it. */
 static bool before(const pdm_tensor *row, int64_t i, const pdm_tensor *values, int64_t at,
@@ -201,7 +201,7 @@ pdm_status pdm_kernel_searchsorted(pdm_k *k)
     return k->status;
 }
 
-/* ---- trace -------------------------------------------------------------------------------------- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 typedef struct diagonal {
     pdm_walk kept;
@@ -284,7 +284,7 @@ pdm_status pdm_kernel_trace(pdm_k *k)
     return k->status;
 }
 
-/* ---- renorm ------------------------------------------------------------------------------------- */
+/* ---- renorm ---------------------------------------------------------------------------------- */
 
 static double slice_norm(const pdm_tensor *x, const pdm_rows *rows, int64_t slice, double p)
 {

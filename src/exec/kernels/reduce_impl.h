@@ -7,7 +7,7 @@
 
 #include "exec/kernels/math_impl.h"
 
-/* ---- reductions -------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 typedef struct pdm_reduce_acc {
     double f;         /* floats: sum, maximum, ... */
@@ -62,7 +62,7 @@ pdm_status pdm_reduce_apply(pdm_k *k, const pdm_reduce *op, pdm_reduce_plan *pla
         }                                                                                          \
     }
 
-/* ---- orders ------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 /*
  * An order of the elements of a row, as their indices. Elements that compare equal end up where the
@@ -79,7 +79,7 @@ typedef struct pdm_order {
     int64_t *temp; /* n places for pdm_order_stable; NULL otherwise */
     int64_t n;
     bool floats, descending; /* NaN is larger than any number */
-    /* Where elements are slices: keys at[i] * step + offsets[0 .. width), compared in that order. */
+    /* Where elements are slices: keys at[i] * step + offsets[0 .. width), in that order. */
     const int64_t *offsets;
     int64_t width, step;
 } pdm_order;
@@ -97,7 +97,7 @@ void pdm_order_partial(pdm_order *order, int64_t middle);           /* the first
 void pdm_order_nth(pdm_order *order, int64_t nth);                  /* smaller ones before it */
 void pdm_order_top(pdm_order *order, int64_t count, bool sorted);   /* as topk does it */
 
-/* ---- rows along a dimension --------------------------------------------------------------------- */
+/* ---- rows along a dimension ------------------------------------------------------------------ */
 
 typedef struct pdm_rows {
     int axis;

@@ -100,7 +100,7 @@ bool pdm_order_equal(const pdm_order *order, int64_t a, int64_t b)
     return true;
 }
 
-/* ---- insertion sort ----------------------------------------------------------------------------- */
+/* ---- insertion sort -------------------------------------------------------------------------- */
 
 static void swap(int64_t *a, int64_t *b)
 {
@@ -136,7 +136,7 @@ static void insertion_sort(pdm_order *order, int64_t first, int64_t last)
     }
 }
 
-/* ---- heaps -------------------------------------------------------------------------------------- */
+/* ---- heaps ----------------------------------------------------------------------------------- */
 
 /* Put v into the hole of a heap of n elements, after moving larger children up. */
 static void adjust_heap(pdm_order *order, int64_t first, int64_t hole, int64_t n, int64_t v)
@@ -199,7 +199,7 @@ static void partial_sort(pdm_order *order, int64_t first, int64_t middle, int64_
         pop_heap(order, first, middle - 1, middle - 1);
 }
 
-/* ---- partitions --------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static void median_to(pdm_order *order, int64_t result, int64_t a, int64_t b, int64_t c)
 {
@@ -256,7 +256,7 @@ static void sort_parts(pdm_order *order, int64_t first, int64_t last, int depth)
     }
 }
 
-/* ---- the algorithms ----------------------------------------------------------------------------- */
+/* ---- the algorithms -------------------------------------------------------------------------- */
 
 void pdm_order_sort(pdm_order *order, int64_t first, int64_t last)
 {

@@ -97,7 +97,7 @@ pdm_status pdm_kernel_cumsum(pdm_k *k)
 pdm_status pdm_kernel_cumprod(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0);
-    const int64_t axis = pdm_k_has_attr(k, "dim") ? pdm_k_int(k, "dim") : pdm_k_int_or(k, "axis", -1);
+    const int64_t axis = pdm_k_int_or(k, "dim", pdm_k_int_or(k, "axis", -1));
     scan s = {.exclusive = pdm_k_flag(k, "exclusive"), .reverse = pdm_k_flag(k, "reverse")};
     if (!x || !PDM_K_OK(k))
         return k->status;
@@ -124,7 +124,7 @@ pdm_status pdm_kernel_logcumsumexp(pdm_k *k)
     return k->status;
 }
 
-/* ---- running extremes with their places --------------------------------------------------------- */
+/* ---- running extremes with their places ------------------------------------------------------ */
 
 #define IS_NAN(v) ((v) != (v))
 

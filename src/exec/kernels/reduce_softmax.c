@@ -113,8 +113,8 @@ static void harden(pdm_tensor *y, const pdm_rows *rows)
         const int64_t at = r / rows->inner * rows->n * rows->inner + r % rows->inner;
         int64_t best = 0;
         for (int64_t i = 1; i < rows->n; i++) {
-            if (pdm_get_double(y, at + i * rows->inner) > pdm_get_double(y, at + best * rows->inner))
-                best = i;
+            const double v = pdm_get_double(y, at + i * rows->inner);
+            best = v > pdm_get_double(y, at + best * rows->inner) ? i : best;
         }
         for (int64_t i = 0; i < rows->n; i++)
             pdm_set_double(y, at + i * rows->inner, i == best);

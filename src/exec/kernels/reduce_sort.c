@@ -130,7 +130,7 @@ pdm_status pdm_kernel_topk(pdm_k *k)
     return k->status;
 }
 
-/* ---- one element of each row -------------------------------------------------------------------- */
+/* ---- one element of each row ----------------------------------------------------------------- */
 
 /* choose gives the element of the loaded row. */
 static pdm_status choose_with(pdm_k *k, int64_t (*choose)(pdm_order *order, int64_t param),
@@ -187,7 +187,7 @@ pdm_status pdm_kernel_mode(pdm_k *k)
     return choose_with(k, choose_mode, 1);
 }
 
-/* ---- medians ------------------------------------------------------------------------------------ */
+/* ---- medians --------------------------------------------------------------------------------- */
 
 typedef struct median_job {
     pdm_reduce_plan plan;

@@ -141,9 +141,9 @@ static void copy_groups(const items *s, char *out)
 
 static void store_numbers(pdm_k *k, size_t result, const int64_t *numbers, int64_t n)
 {
-    const pdm_dtype given = pdm_k_has_attr(k, "dtype") ? pdm_k_dtype(k, "dtype") : PDM_I64;
+    const bool narrow = pdm_k_has_attr(k, "dtype") && pdm_k_dtype(k, "dtype") == PDM_I32;
 
-    if (!pdm_k_wants(k, result) || !pdm_k_out(k, result, given == PDM_I32 ? PDM_I32 : PDM_I64, 1, &n))
+    if (!pdm_k_wants(k, result) || !pdm_k_out(k, result, narrow ? PDM_I32 : PDM_I64, 1, &n))
         return;
     for (int64_t i = 0; i < n; i++)
         pdm_set_int(pdm_k_out_tensor(k, result), i, numbers[i]);
