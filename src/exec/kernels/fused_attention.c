@@ -104,8 +104,7 @@ static bool set_mask(pdm_k *k, attention *a, const pdm_tensor *mask)
     return true;
 }
 
-/* ---- self_dp_attention --------------------------------------------------------------------------
- */
+/* ---- self_dp_attention ---------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_self_dp_attention(pdm_k *k)
 {
@@ -138,8 +137,7 @@ pdm_status pdm_kernel_self_dp_attention(pdm_k *k)
     return a.out ? run(k, &a) : k->status;
 }
 
-/* ---- multihead_matmul ---------------------------------------------------------------------------
- */
+/* ---- multihead_matmul ----------------------------------------------------------------------- */
 
 /* Projection of [batch][steps][hidden] by [hidden][3][heads * width], then attention. */
 pdm_status pdm_kernel_multihead_matmul(pdm_k *k)
@@ -196,8 +194,7 @@ pdm_status pdm_kernel_multihead_matmul(pdm_k *k)
     return k->status;
 }
 
-/* ---- flash_attn, memory_efficient_attention -----------------------------------------------------
- */
+/* ---- flash_attn, memory_efficient_attention ------------------------------------------------- */
 
 /* q, k, v are [batch][steps][heads][width]; keys may have fewer heads. */
 static bool read_qkv(pdm_k *k, attention *a)
@@ -282,8 +279,7 @@ pdm_status pdm_kernel_memory_efficient_attention(pdm_k *k)
     return a.out && PDM_K_OK(k) ? run(k, &a) : k->status;
 }
 
-/* ---- variable_length_memory_efficient_attention -------------------------------------------------
- */
+/* ---- variable_length_memory_efficient_attention --------------------------------------------- */
 
 static int64_t *read_lengths(pdm_k *k, const pdm_tensor *t, int64_t batch, int64_t most)
 {

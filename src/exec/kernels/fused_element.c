@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- fused_elemwise_activation ------------------------------------------------------------------
- */
+/* ---- fused_elemwise_activation -------------------------------------------------------------- */
 
 /* out = outer(x, inner(y)) or outer(inner(x, y)); y is repeated over x as `axis` says. */
 typedef struct compound {
@@ -102,8 +101,7 @@ pdm_status pdm_kernel_fused_elemwise_activation(pdm_k *k)
     return k->status;
 }
 
-/* ---- softmax with masks -------------------------------------------------------------------------
- */
+/* ---- softmax with masks --------------------------------------------------------------------- */
 
 static void softmax_row(double *row, int64_t n, int64_t most)
 {
@@ -162,8 +160,7 @@ pdm_status pdm_kernel_fused_softmax_mask_upper_triangle(pdm_k *k)
     return k->status;
 }
 
-/* ---- fused_bias_act -----------------------------------------------------------------------------
- */
+/* ---- fused_bias_act ------------------------------------------------------------------------- */
 
 /* Names that end in "glu" multiply the activated first half of a row by the second. */
 pdm_status pdm_kernel_fused_bias_act(pdm_k *k)
@@ -195,8 +192,7 @@ pdm_status pdm_kernel_fused_bias_act(pdm_k *k)
     return k->status;
 }
 
-/* ---- fused_rotary_position_embedding ------------------------------------------------------------
- */
+/* ---- fused_rotary_position_embedding -------------------------------------------------------- */
 
 typedef struct rotary {
     const pdm_tensor *sin, *cos, *positions;

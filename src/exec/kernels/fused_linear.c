@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- one linear layer ---------------------------------------------------------------------------
- */
+/* ---- one linear layer ----------------------------------------------------------------------- */
 
 static void load_x(const void *arg, int64_t batch, int64_t row, int64_t rows, int64_t k,
                    int64_t depth, double *to)
@@ -44,8 +43,16 @@ static void store(const void *arg, int64_t batch, int64_t row, int64_t rows, int
 
 void pdm_nn_linear_run(pdm_k *k, const pdm_nn_linear *linear)
 {
-    const pdm_gemm gemm = {1,      linear->rows, linear->cols, linear->depth,
-                           load_x, load_w,       store,        linear};
+    const pdm_gemm gemm = {.batch = 1,
+                           .rows = linear->rows,
+                           .cols = linear->cols,
+                           .depth = linear->depth,
+                           .load_a = load_x,
+                           .load_b = load_w,
+                           .store = store,
+                           .arg = linear,
+                           .single = linear->x->dtype == PDM_F32,
+                           .dots = linear->w_col != 1};
 
     pdm_nn_gemm(k, &gemm);
 }
@@ -156,8 +163,7 @@ pdm_status pdm_kernel_fused_gemm_epilogue(pdm_k *k)
     return finish_linear(k, &l, 0, rank, dims);
 }
 
-/* ---- fusion_repeated_fc_relu --------------------------------------------------------------------
- */
+/* ---- fusion_repeated_fc_relu ---------------------------------------------------------------- */
 
 pdm_status pdm_kernel_fusion_repeated_fc_relu(pdm_k *k)
 {
@@ -192,8 +198,7 @@ pdm_status pdm_kernel_fusion_repeated_fc_relu(pdm_k *k)
     return k->status;
 }
 
-/* ---- fusion_squared_mat_sub ---------------------------------------------------------------------
- */
+/* ---- fusion_squared_mat_sub ----------------------------------------------------------------- */
 
 static void square_all(double *values, int64_t n)
 {
@@ -244,8 +249,7 @@ pdm_status pdm_kernel_fusion_squared_mat_sub(pdm_k *k)
     return k->status;
 }
 
-/* ---- fusion_transpose_flatten_concat ------------------------------------------------------------
- */
+/* ---- fusion_transpose_flatten_concat -------------------------------------------------------- */
 
 typedef struct joined {
     int rank, axes[PDM_MAX_RANK], flatten, concat; /* concat: 0 or 1 */

@@ -152,8 +152,7 @@ pdm_status pdm_kernel_fused_embedding_fc_lstm(pdm_k *k)
     return k->status;
 }
 
-/* ---- attention_lstm -----------------------------------------------------------------------------
- */
+/* ---- attention_lstm ------------------------------------------------------------------------- */
 
 typedef struct attention {
     int64_t in, hidden, longest;

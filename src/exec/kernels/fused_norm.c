@@ -57,8 +57,7 @@ static int axis_of(pdm_k *k, const pdm_tensor *x, int64_t axis)
     return (int)axis;
 }
 
-/* ---- skip_layernorm, fast_ln --------------------------------------------------------------------
- */
+/* ---- skip_layernorm, fast_ln ---------------------------------------------------------------- */
 
 pdm_status pdm_kernel_skip_layernorm(pdm_k *k)
 {
@@ -82,8 +81,7 @@ pdm_status pdm_kernel_skip_layernorm(pdm_k *k)
     return k->status;
 }
 
-/* ---- fused_fc_elementwise_layernorm -------------------------------------------------------------
- */
+/* ---- fused_fc_elementwise_layernorm --------------------------------------------------------- */
 
 pdm_status pdm_kernel_fused_fc_elementwise_layernorm(pdm_k *k)
 {
@@ -119,8 +117,7 @@ pdm_status pdm_kernel_fused_fc_elementwise_layernorm(pdm_k *k)
     return k->status;
 }
 
-/* ---- fused_embedding_eltwise_layernorm ----------------------------------------------------------
- */
+/* ---- fused_embedding_eltwise_layernorm ------------------------------------------------------ */
 
 static bool add_embedding(pdm_k *k, const pdm_tensor *ids, const pdm_tensor *table, int64_t r,
                           int64_t n, double *row)
@@ -168,8 +165,7 @@ pdm_status pdm_kernel_fused_embedding_eltwise_layernorm(pdm_k *k)
     return k->status;
 }
 
-/* ---- bias, residual, normalization --------------------------------------------------------------
- */
+/* ---- bias, residual, normalization ---------------------------------------------------------- */
 
 /* out = norm(residual * alpha + (x + bias) * keep); without drop the kept share is exact. */
 static pdm_status residual_norm(pdm_k *k, sum_norm *s, const pdm_tensor *x,

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- fusion_seqconv_eltadd_relu -----------------------------------------------------------------
- */
+/* ---- fusion_seqconv_eltadd_relu ------------------------------------------------------------- */
 
 /* Row `row` of the columns: the rows around it, zeros outside of its sequence. */
 static void gather(const pdm_tensor *x, int64_t row, int64_t begin, int64_t end, int64_t start,
@@ -63,8 +62,7 @@ pdm_status pdm_kernel_fusion_seqconv_eltadd_relu(pdm_k *k)
     return k->status;
 }
 
-/* ---- fusion_seqpool_concat and relatives --------------------------------------------------------
- */
+/* ---- fusion_seqpool_concat and relatives ---------------------------------------------------- */
 
 typedef enum pooling { SUM, AVERAGE, SQRT } pooling;
 

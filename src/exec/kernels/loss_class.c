@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- cross_entropy_with_softmax -----------------------------------------------------------------
- */
+/* ---- cross_entropy_with_softmax ------------------------------------------------------------- */
 
 typedef struct entropy {
     const pdm_tensor *x, *label;
@@ -113,8 +112,7 @@ pdm_status pdm_kernel_cross_entropy_with_softmax(pdm_k *k)
     return k->status;
 }
 
-/* ---- nll_loss -----------------------------------------------------------------------------------
- */
+/* ---- nll_loss ------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_nll_loss(pdm_k *k)
 {
@@ -153,8 +151,7 @@ pdm_status pdm_kernel_nll_loss(pdm_k *k)
     return k->status;
 }
 
-/* ---- hsigmoid_loss ------------------------------------------------------------------------------
- */
+/* ---- hsigmoid_loss -------------------------------------------------------------------------- */
 
 /* The path of a class in the tree: nodes and turns; codes of the complete tree, or given ones. */
 typedef struct path {

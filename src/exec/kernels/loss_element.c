@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- two operands of one shape ------------------------------------------------------------------
- */
+/* ---- two operands of one shape -------------------------------------------------------------- */
 
 typedef struct pair {
     double a, b; /* parameters */
@@ -84,8 +83,7 @@ pdm_status pdm_kernel_huber_loss(pdm_k *k)
     return k->status;
 }
 
-/* ---- kldiv_loss, identity_loss ------------------------------------------------------------------
- */
+/* ---- kldiv_loss, identity_loss -------------------------------------------------------------- */
 
 /* Result 0 with all of x (its shape), or one number. */
 static pdm_status reduced(pdm_k *k, const pdm_tensor *x, double *values, const char *word)
@@ -142,8 +140,7 @@ pdm_status pdm_kernel_identity_loss(pdm_k *k)
     return values ? reduced(k, x, values, words[reduction]) : k->status;
 }
 
-/* ---- sigmoid_cross_entropy_with_logits ----------------------------------------------------------
- */
+/* ---- sigmoid_cross_entropy_with_logits ------------------------------------------------------ */
 
 static double sigmoid_loss(double x, double label, double weight)
 {
@@ -177,8 +174,7 @@ pdm_status pdm_kernel_sigmoid_cross_entropy_with_logits(pdm_k *k)
     return k->status;
 }
 
-/* ---- label_smooth -------------------------------------------------------------------------------
- */
+/* ---- label_smooth --------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_label_smooth(pdm_k *k)
 {
@@ -198,8 +194,7 @@ pdm_status pdm_kernel_label_smooth(pdm_k *k)
     return k->status;
 }
 
-/* ---- accuracy, auc ------------------------------------------------------------------------------
- */
+/* ---- accuracy, auc -------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_accuracy(pdm_k *k)
 {

@@ -26,8 +26,7 @@ static void log_softmax(const pdm_tensor *x, int64_t first, int64_t n, double *t
         to[i] -= most + log(sum);
 }
 
-/* ---- warpctc ------------------------------------------------------------------------------------
- */
+/* ---- warpctc -------------------------------------------------------------------------------- */
 
 /* One sequence: rows of logits (element first + t * stride), labels from label_first. */
 typedef struct ctc {
@@ -165,8 +164,7 @@ pdm_status pdm_kernel_warpctc(pdm_k *k)
     return k->status;
 }
 
-/* ---- warprnnt -----------------------------------------------------------------------------------
- */
+/* ---- warprnnt ------------------------------------------------------------------------------- */
 
 /* The input holds logarithms of probabilities, as it does on the framework's CPU. */
 typedef struct transducer {

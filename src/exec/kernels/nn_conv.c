@@ -20,23 +20,32 @@ typedef struct conv {
     pdm_nn_act act;
 } conv;
 
-/* ---- products of matrices -----------------------------------------------------------------------
+/* ---- products of matrices ------------------------------------------------------------------- */
+
+/*
+ * Step p of the depth is a channel and a place. The places of a channel follow each other; in
+ * transposed convolution the channels of a place, as the framework adds up place by place.
  */
+static void split_step(const conv *c, int64_t p, int64_t *channel, int64_t *place)
+{
+    *channel = c->transposed ? p % c->in_group : p / c->places;
+    *place = c->transposed ? p / c->in_group : p % c->places;
+}
 
 static void load_filter(const void *arg, int64_t batch, int64_t row, int64_t rows, int64_t k,
                         int64_t depth, double *to)
 {
     const conv *c = arg;
-    const bool whole = c->filter_in == c->places;
 
     for (int64_t r = row; r < row + rows; r++) {
         const int64_t base = batch % c->groups * c->filter_group + r * c->filter_out;
         for (int64_t p = k; p < k + depth;) {
-            const int64_t place = p % c->places;
-            int64_t n = whole ? depth : c->places - place;
-            if (n > k + depth - p)
-                n = k + depth - p;
-            pdm_nn_load(c->filter, base + p / c->places * c->filter_in + place, 1, n, to);
+            int64_t channel, place, n = k + depth - p;
+            split_step(c, p, &channel, &place);
+            if (c->transposed && n > c->in_group - channel)
+                n = c->in_group - channel;
+            pdm_nn_load(c->filter, base + channel * c->filter_in + place,
+                        c->transposed ? c->filter_in : 1, n, to);
             to += n;
             p += n;
         }
@@ -77,7 +86,9 @@ static void load_input(const void *arg, int64_t batch, int64_t k, int64_t depth,
 
     find_spots(c, col, cols, &s);
     for (int64_t p = k; p < k + depth; p++, to += PDM_GEMM_TILE) {
-        const int64_t place = p % c->places, base = first + p / c->places * xs[1];
+        int64_t channel, place;
+        split_step(c, p, &channel, &place);
+        const int64_t base = first + channel * xs[1];
         const int64_t *zs = c->index[0] + place / (kernel[1] * kernel[2]) * out[0];
         const int64_t *ys = c->index[1] + place / kernel[2] % kernel[1] * out[1];
         const int64_t *ws = c->index[2] + place % kernel[2] * out[2];
@@ -116,63 +127,7 @@ static void store_output(const void *arg, int64_t batch, int64_t row, int64_t ro
     }
 }
 
-/* ---- few output channels a group: plane by plane ------------------------------------------------
- */
-
-/* sums[j] += weight * input for output places [col, col + n) of one row. */
-static void add_place(const conv *c, int64_t base, const int64_t *index, int64_t n, double weight,
-                      double *sums)
-{
-    for (int64_t j = 0; j < n; j++) {
-        if (index[j] >= 0)
-            sums[j] += weight * pdm_nn_at(c->x, base + index[j] * c->xs[4]);
-    }
-}
-
-static void add_channel(const conv *c, int64_t base, int64_t weights, int64_t z, int64_t y,
-                        int64_t col, int64_t n, double *sums)
-{
-    const int64_t *kernel = c->w.kernel, *out = c->w.out;
-
-    for (int64_t i = 0; i < kernel[0]; i++) {
-        const int64_t iz = c->index[0][i * out[0] + z];
-        for (int64_t j = 0; j < kernel[1] && iz >= 0; j++) {
-            const int64_t iy = c->index[1][j * out[1] + y];
-            const int64_t row = base + iz * c->xs[2] + iy * c->xs[3];
-            const int64_t at = weights + (i * kernel[1] + j) * kernel[2];
-            for (int64_t l = 0; l < kernel[2] && iy >= 0; l++)
-                add_place(c, row, c->index[2] + l * out[2] + col, n, pdm_nn_at(c->filter, at + l),
-                          sums);
-        }
-    }
-}
-
-/* Rows of the output: batch, channel, depth and height counted through. */
-static void direct_rows(void *arg, int64_t begin, int64_t end)
-{
-    const conv *c = arg;
-    const int64_t *out = c->w.out, channels = c->groups * c->out_group;
-    double sums[PDM_NN_RUN];
-
-    for (int64_t r = begin; r < end; r++) {
-        const int64_t y = r % out[1], z = r / out[1] % out[0], plane = r / (out[1] * out[0]);
-        const int64_t channel = plane % channels, group = channel / c->out_group;
-        const int64_t in = plane / channels * c->xs[0] + group * c->in_group * c->xs[1];
-        const int64_t weights = group * c->filter_group + channel % c->out_group * c->filter_out;
-        const int64_t to =
-            plane / channels * c->os[0] + channel * c->os[1] + z * c->os[2] + y * c->os[3];
-        for (int64_t col = 0; col < out[2]; col += PDM_NN_RUN) {
-            const int64_t n = out[2] - col < PDM_NN_RUN ? out[2] - col : PDM_NN_RUN;
-            memset(sums, 0, sizeof sums);
-            for (int64_t i = 0; i < c->in_group; i++)
-                add_channel(c, in + i * c->xs[1], weights + i * c->filter_in, z, y, col, n, sums);
-            finish(c, channel, to + col * c->os[4], c->os[4], n, sums);
-        }
-    }
-}
-
-/* ---- setting up ---------------------------------------------------------------------------------
- */
+/* ---- setting up ----------------------------------------------------------------------------- */
 
 /* The input element that kernel place `at` brings to output place `to`; -1: none. */
 static int64_t input_of(const conv *c, int d, int64_t at, int64_t to)
@@ -224,19 +179,18 @@ static pdm_status convolve(pdm_k *k, conv *c)
     if (c->residual && !pdm_k_same_dims(c->residual, c->out))
         return pdm_k_fail(k, "the tensor to be added has another shape than the result");
     if (make_tables(k, c)) {
-        const int64_t area = c->w.out[0] * c->w.out[1] * c->w.out[2];
-        const pdm_gemm gemm = {c->w.batch * c->groups,
-                               c->out_group,
-                               area,
-                               c->in_group * c->places,
-                               load_filter,
-                               load_input,
-                               store_output,
-                               c};
-        if (c->out_group < PDM_GEMM_ROWS)
-            pdm_k_parallel(k, c->w.batch * channels * c->w.out[0] * c->w.out[1], 8, direct_rows, c);
-        else
-            pdm_nn_gemm(k, &gemm);
+        const bool single = c->x->dtype == PDM_F32 && c->filter->dtype == PDM_F32;
+        const pdm_gemm gemm = {.batch = c->w.batch * c->groups,
+                               .rows = c->out_group,
+                               .cols = c->w.out[0] * c->w.out[1] * c->w.out[2],
+                               .depth = c->in_group * c->places,
+                               .load_a = load_filter,
+                               .load_b = load_input,
+                               .store = store_output,
+                               .arg = c,
+                               .single = single,
+                               .part = c->transposed ? c->in_group : 0};
+        pdm_nn_gemm(k, &gemm);
     }
     for (int d = 0; d < 3; d++)
         free(c->index[d]);
@@ -285,8 +239,7 @@ static int64_t extent(const pdm_nn_window *w, int d)
     return w->dilation[d] * (w->kernel[d] - 1) + 1;
 }
 
-/* ---- convolution --------------------------------------------------------------------------------
- */
+/* ---- convolution ---------------------------------------------------------------------------- */
 
 static bool read_conv(pdm_k *k, conv *c)
 {
@@ -351,8 +304,7 @@ pdm_status pdm_kernel_fused_conv2d_add_act(pdm_k *k)
     return PDM_K_OK(k) ? convolve(k, &c) : k->status;
 }
 
-/* ---- transposed convolution ---------------------------------------------------------------------
- */
+/* ---- transposed convolution ----------------------------------------------------------------- */
 
 /* Sizes of the result: as wanted, else what the kernels cover, with output_padding. */
 static bool transposed_sizes(pdm_k *k, conv *c, const int64_t *wanted, size_t count)

@@ -137,8 +137,7 @@ const int64_t *pdm_nn_lod(pdm_k *k, const pdm_tensor *x, int64_t *out_sequences)
     return offsets;
 }
 
-/* ---- activations --------------------------------------------------------------------------------
- */
+/* ---- activations ---------------------------------------------------------------------------- */
 
 static double identity(double x)
 {

@@ -131,15 +131,21 @@ pdm_status pdm_kernel_deformable_conv(pdm_k *k)
         return k->status;
     const int64_t dims[4] = {d.w.batch, out, d.w.out[1], d.w.out[2]};
     d.out = pdm_nn_out(k, 0, d.x->dtype, 4, dims);
-    const pdm_gemm gemm = {d.w.batch * d.groups, d.out_group, d.area,       d.in_group * d.places,
-                           load_filter,          load_input,  store_output, &d};
+    const pdm_gemm gemm = {.batch = d.w.batch * d.groups,
+                           .rows = d.out_group,
+                           .cols = d.area,
+                           .depth = d.in_group * d.places,
+                           .load_a = load_filter,
+                           .load_b = load_input,
+                           .store = store_output,
+                           .arg = &d,
+                           .single = d.x->dtype == PDM_F32};
     if (d.out)
         pdm_nn_gemm(k, &gemm);
     return k->status;
 }
 
-/* ---- bilinear -----------------------------------------------------------------------------------
- */
+/* ---- bilinear ------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_bilinear(pdm_k *k)
 {

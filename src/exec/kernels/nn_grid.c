@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- grid_sample --------------------------------------------------------------------------------
- */
+/* ---- grid_sample ---------------------------------------------------------------------------- */
 
 typedef struct sampler {
     const pdm_tensor *x, *grid;
@@ -140,8 +139,7 @@ pdm_status pdm_kernel_grid_sample(pdm_k *k)
     return k->status;
 }
 
-/* ---- affine_grid --------------------------------------------------------------------------------
- */
+/* ---- affine_grid ---------------------------------------------------------------------------- */
 
 /* Element i of n places over [-1, 1]. */
 static double spread(int64_t i, int64_t n, bool align_corners)
@@ -191,8 +189,7 @@ pdm_status pdm_kernel_affine_grid(pdm_k *k)
     return k->status;
 }
 
-/* ---- affine_channel -----------------------------------------------------------------------------
- */
+/* ---- affine_channel ------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_affine_channel(pdm_k *k)
 {

@@ -2,8 +2,8 @@
  * What the kernels of nn, loss and fused share.
  *
  * They calculate in double whatever the element type: operands are read by runs of doubles and
- * results written by runs, so halves, float32 and float64 need no code of their own, and the sums
- * are better than those that they are compared with.
+ * results written by runs, so halves, float32 and float64 need no code of their own. Products of
+ * float32 matrices, on which all else builds, are rounded as the framework rounds them.
  */
 #ifndef PDM_EXEC_KERNELS_NN_IMPL_H
 #define PDM_EXEC_KERNELS_NN_IMPL_H
@@ -60,8 +60,7 @@ static inline void pdm_nn_put(pdm_tensor *tensor, int64_t i, double value)
         pdm_set_double(tensor, i, value);
 }
 
-/* ---- activations ------------------------------------------------------------------------------
- */
+/* ---- activations ---------------------------------------------------------------------------- */
 
 typedef double (*pdm_nn_act)(double x);
 
@@ -71,10 +70,9 @@ double pdm_nn_sigmoid(double x);
 double pdm_nn_gelu(double x);
 double pdm_nn_softplus(double x); /* log(1 + exp(x)) */
 
-/* ---- matrix products --------------------------------------------------------------------------
- */
+/* ---- matrix products ------------------------------------------------------------------------ */
 
-enum { PDM_GEMM_ROWS = 4, PDM_GEMM_COLS = 4, PDM_GEMM_TILE = 64, PDM_GEMM_DEPTH = 128 };
+enum { PDM_GEMM_ROWS = 4, PDM_GEMM_TILE = 64, PDM_GEMM_DEPTH = 128 };
 
 /*
  * c = a * b for a batch of matrices that callbacks read and write block by block:
@@ -91,6 +89,9 @@ typedef struct pdm_gemm {
     void (*store)(const void *arg, int64_t batch, int64_t row, int64_t rows, int64_t col,
                   int64_t cols, double *from);
     const void *arg;
+    bool single;  /* float32: round as the framework does */
+    bool dots;    /* with single: b is turned, so that one row of a takes dot products */
+    int64_t part; /* with single: steps of the depth that are summed up alone; 0: all */
 } pdm_gemm;
 
 void pdm_nn_gemm(pdm_k *k, const pdm_gemm *gemm);
@@ -123,8 +124,7 @@ void pdm_nn_linear_run(pdm_k *k, const pdm_nn_linear *linear);
 void pdm_nn_normalize_row(double *row, int64_t n, const pdm_tensor *scale, const pdm_tensor *bias,
                           double epsilon, double *out_mean, double *out_variance);
 
-/* ---- windows ----------------------------------------------------------------------------------
- */
+/* ---- windows -------------------------------------------------------------------------------- */
 
 /* Convolution and pooling over up to three spatial dims; fewer are padded with ones in front. */
 typedef struct pdm_nn_window {

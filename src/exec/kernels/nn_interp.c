@@ -25,8 +25,7 @@ typedef struct interp {
     int64_t xs[5], os[5];
 } interp;
 
-/* ---- sizes --------------------------------------------------------------------------------------
- */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static void take_scales(pdm_k *k, interp *p, const double *scales, size_t count)
 {
@@ -97,8 +96,7 @@ static bool read_sizes(pdm_k *k, interp *p)
     return PDM_K_OK(k);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static int64_t within(int64_t i, int64_t n)
 {
@@ -175,8 +173,7 @@ static bool make_axis(pdm_k *k, interp *p, int d)
     return true;
 }
 
-/* ---- rows of the result -------------------------------------------------------------------------
- */
+/* ---- rows of the result --------------------------------------------------------------------- */
 
 static double sum_row(const interp *p, int64_t base, const int64_t *from, const double *weight)
 {
@@ -206,9 +203,27 @@ static double sum_at(const interp *p, int64_t base, const int64_t at[3])
     return sum;
 }
 
+/* Bilinear in float32, rounded in the order in which the framework adds the four corners. */
+static float corners(const interp *p, int64_t base, const int64_t at[3])
+{
+    const axis *y = &p->axes[1], *x = &p->axes[2];
+    const float *in = (const float *)p->x->data + base;
+    float sum = 0;
+
+    for (int64_t i = at[2] * TAPS; i < at[2] * TAPS + 2; i++) {
+        for (int64_t j = at[1] * TAPS; j < at[1] * TAPS + 2; j++) {
+            const float value = in[y->from[j] * p->xs[3] + x->from[i] * p->xs[4]];
+            const float part = value * (float)y->weight[j];
+            sum += part * (float)x->weight[i];
+        }
+    }
+    return sum;
+}
+
 static void rows(void *arg, int64_t begin, int64_t end)
 {
     const interp *p = arg;
+    const bool plane_of_four = p->method == LINEAR && p->w.spatial == 2 && p->x->dtype == PDM_F32;
     const int64_t *out = p->w.out;
     const size_t size = pdm_dtype_size(p->x->dtype);
 
@@ -220,6 +235,10 @@ static void rows(void *arg, int64_t begin, int64_t end)
         const int64_t to = n * p->os[0] + c * p->os[1] + at[0] * p->os[2] + at[1] * p->os[3];
         for (; at[2] < out[2]; at[2]++) {
             const int64_t where = to + at[2] * p->os[4];
+            if (plane_of_four) {
+                ((float *)p->out->data)[where] = corners(p, from, at);
+                continue;
+            }
             if (p->method != NEAREST) {
                 pdm_nn_put(p->out, where, sum_at(p, from, at));
                 continue;

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- sequences ----------------------------------------------------------------------------------
- */
+/* ---- sequences ------------------------------------------------------------------------------ */
 
 static int64_t length_of(const pdm_sequences *s, int64_t i)
 {
@@ -75,8 +74,7 @@ void pdm_sequences_deinit(pdm_sequences *s)
     free(s->in_batch);
 }
 
-/* ---- the cells ----------------------------------------------------------------------------------
- */
+/* ---- the cells ------------------------------------------------------------------------------ */
 
 /* Calls `cell` for each row in the order of its sequence, with the row before it or -1. */
 static void walk(pdm_recurrence *r,
@@ -225,8 +223,7 @@ void pdm_recurrence_store(pdm_k *k, const pdm_recurrence *r, size_t index, const
         pdm_k_share_lod(k, index, x);
 }
 
-/* ---- operands of lstm and gru -------------------------------------------------------------------
- */
+/* ---- operands of lstm and gru --------------------------------------------------------------- */
 
 /* Input [rows][gates * hidden] and weight [hidden][gates * hidden]. */
 static bool read_projected(pdm_k *k, pdm_recurrence *r, const pdm_tensor *x,
@@ -312,8 +309,7 @@ pdm_status pdm_kernel_gru(pdm_k *k)
     return k->status;
 }
 
-/* ---- gru_unit -----------------------------------------------------------------------------------
- */
+/* ---- gru_unit ------------------------------------------------------------------------------- */
 
 static pdm_nn_act act_of_number(pdm_k *k, const char *name)
 {
@@ -357,8 +353,7 @@ pdm_status pdm_kernel_gru_unit(pdm_k *k)
     return k->status;
 }
 
-/* ---- row_conv -----------------------------------------------------------------------------------
- */
+/* ---- row_conv ------------------------------------------------------------------------------- */
 
 /* Rows begin to end of x: each becomes a weighted sum of itself and those behind it. */
 static void look_ahead(const pdm_tensor *x, const pdm_tensor *filter, pdm_tensor *out,

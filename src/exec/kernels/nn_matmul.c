@@ -62,8 +62,7 @@ static void store_out(const void *arg, int64_t batch, int64_t row, int64_t rows,
     }
 }
 
-/* ---- integers, complex: plain loops -------------------------------------------------------------
- */
+/* ---- integers, complex: plain loops --------------------------------------------------------- */
 
 typedef struct span {
     const product *p;
@@ -118,7 +117,16 @@ static pdm_status run(pdm_k *k, const product *p)
     if (!PDM_K_OK(k) || pdm_tensor_count(p->out) == 0)
         return k->status;
     if (pdm_dtype_is_float(p->x->dtype)) {
-        const pdm_gemm gemm = {p->batch, p->rows, p->cols, p->depth, load_x, load_y, store_out, p};
+        const pdm_gemm gemm = {.batch = p->batch,
+                               .rows = p->rows,
+                               .cols = p->cols,
+                               .depth = p->depth,
+                               .load_a = load_x,
+                               .load_b = load_y,
+                               .store = store_out,
+                               .arg = p,
+                               .single = p->x->dtype == PDM_F32,
+                               .dots = p->y_col != 1};
         pdm_nn_gemm(k, &gemm);
     } else if (has_plain(p->x->dtype)) {
         plain_job job = {k, p};
@@ -129,8 +137,7 @@ static pdm_status run(pdm_k *k, const product *p)
     return k->status;
 }
 
-/* ---- matmul -------------------------------------------------------------------------------------
- */
+/* ---- matmul --------------------------------------------------------------------------------- */
 
 /* Batch dims of both operands, broadcast; their strides count whole matrices times their size. */
 static void broadcast_batches(pdm_k *k, product *p, int x_rank, int y_rank)
@@ -154,6 +161,20 @@ static void broadcast_batches(pdm_k *k, product *p, int x_rank, int y_rank)
         y_stride *= b;
         p->batch = pdm_nn_mul(k, p->batch, p->batch_dims[d]);
     }
+}
+
+/* A batch of matrices by one matrix is one product of all rows. */
+static void fold_batches(product *p)
+{
+    int64_t y_batches = 1;
+
+    for (int d = 0; d < p->y->rank - 2; d++)
+        y_batches *= p->y->dims[d];
+    if (y_batches != 1 || p->x_col != 1 || p->batch < 1)
+        return;
+    p->rows *= p->batch;
+    p->batch = 1;
+    p->batch_rank = 0;
 }
 
 /* Rows, columns, depth of operands with possibly one dimension. */
@@ -208,6 +229,7 @@ static pdm_status matmul(pdm_k *k, bool trans_x, bool trans_y, double alpha)
         return k->status;
     if (rank > 0 && p.x->rank > 1 && p.x->dims[0] == dims[0])
         pdm_k_share_lod(k, 0, p.x);
+    fold_batches(&p);
     return run(k, &p);
 }
 

@@ -1,8 +1,12 @@
 /* Normalization: batch, layer, group, instance, root mean square. */
 #include "exec/kernels/nn_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <xmmintrin.h>
+#endif
 
 /* Mean and variance of `rows` runs of `n` elements that are `stride` apart; two passes. */
 typedef struct moments {
@@ -52,8 +56,7 @@ static bool affine(pdm_k *k, const pdm_tensor *scale, const pdm_tensor *bias, in
            pdm_nn_count_is(k, scale, count, "scale") && pdm_nn_count_is(k, bias, count, "bias");
 }
 
-/* ---- batch_norm ---------------------------------------------------------------------------------
- */
+/* ---- batch_norm ----------------------------------------------------------------------------- */
 
 typedef struct channels {
     const pdm_tensor *x;
@@ -76,7 +79,10 @@ static void scale_runs(void *arg, int64_t begin, int64_t end)
             const int64_t first = r * c->inner + i;
             pdm_nn_load(c->x, first, 1, n, run);
             for (int64_t j = 0; j < n; j++) {
-                run[j] = run[j] * factor + offset;
+                run[j] *= factor;
+                if (c->x->dtype == PDM_F32) /* not fused: two roundings */
+                    run[j] = (double)(float)run[j];
+                run[j] += offset;
                 if (c->add)
                     run[j] += pdm_nn_at(c->add, first + j);
                 if (c->act)
@@ -109,6 +115,42 @@ typedef struct batch_norm {
     double epsilon, momentum;
 } batch_norm;
 
+/* The framework's square root of float32: eight at a time by an estimate and one Newton step. */
+static float quick_sqrt(float x, bool alone)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (!alone && x >= FLT_MIN) {
+        const float estimate = _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x)));
+        const float squared = estimate * estimate, half = x * 0.5F, over = half * squared;
+        return x * (estimate * (1.5F - over));
+    }
+#endif
+    (void)alone;
+    return sqrtf(x);
+}
+
+/* y = x * factor + offset; in single precision step by step, as the framework has it. */
+static void set_factors(bool single, bool alone, const moments *m, double inverse,
+                        const batch_norm *b, int64_t i, int64_t count, double *factor,
+                        double *offset)
+{
+    const float mean = (float)m->mean, scale = (float)or_one(b->scale, i);
+    const float bias = (float)or_zero(b->bias, i);
+
+    factor[i] = inverse * or_one(b->scale, i);
+    offset[i] = or_zero(b->bias, i) - m->mean * factor[i];
+    if (single) {
+        const float root = quick_sqrt((float)m->variance + (float)b->epsilon, i >= count / 8 * 8);
+        const float turned = 1 / root, shift = mean * turned;
+        factor[i] = (double)(turned * scale);
+        offset[i] = (double)(bias - shift * scale);
+    }
+    if (alone) {
+        factor[i] = 1;
+        offset[i] = 0;
+    }
+}
+
 /* Factor and offset of each channel; running and saved statistics are results 1 to 4. */
 static bool batch_statistics(pdm_k *k, const channels *c, const batch_norm *b, double *factor,
                              double *offset)
@@ -132,8 +174,8 @@ static bool batch_statistics(pdm_k *k, const channels *c, const batch_norm *b, d
         if (!b->use_given && !alone)
             m = channel_moments(c, i);
         const double inverse = 1 / sqrt(m.variance + b->epsilon);
-        factor[i] = alone ? 1 : inverse * or_one(b->scale, i);
-        offset[i] = alone ? 0 : or_zero(b->bias, i) - m.mean * factor[i];
+        set_factors(c->x->dtype == PDM_F32 && b->use_given, alone, &m, inverse, b, i, c->count,
+                    factor, offset);
         if (running[0])
             pdm_nn_put(running[0], i, before.mean * b->momentum + m.mean * (1 - b->momentum));
         if (running[1])
@@ -219,8 +261,7 @@ pdm_status pdm_kernel_fused_bn_add_activation(pdm_k *k)
     return fused_batch_norm(k, 2);
 }
 
-/* ---- layer_norm ---------------------------------------------------------------------------------
- */
+/* ---- layer_norm ----------------------------------------------------------------------------- */
 
 typedef struct layer {
     const pdm_tensor *x, *scale, *bias;
@@ -295,8 +336,7 @@ void pdm_nn_normalize_row(double *row, int64_t n, const pdm_tensor *scale, const
     *out_variance = variance;
 }
 
-/* ---- group_norm, instance_norm ------------------------------------------------------------------
- */
+/* ---- group_norm, instance_norm -------------------------------------------------------------- */
 
 typedef struct group {
     const pdm_tensor *x, *scale, *bias;
@@ -391,8 +431,7 @@ pdm_status pdm_kernel_instance_norm(pdm_k *k)
                            : normalize_groups(k, &g, 1, dims);
 }
 
-/* ---- rms_norm -----------------------------------------------------------------------------------
- */
+/* ---- rms_norm ------------------------------------------------------------------------------- */
 
 static pdm_status rms_norm(pdm_k *k, int axis)
 {

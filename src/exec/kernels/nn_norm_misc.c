@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- spectral_norm ------------------------------------------------------------------------------
- */
+/* ---- spectral_norm -------------------------------------------------------------------------- */
 
 static void to_length_one(double *v, int64_t n, double epsilon)
 {
@@ -85,8 +84,7 @@ pdm_status pdm_kernel_spectral_norm(pdm_k *k)
     return k->status;
 }
 
-/* ---- norm ---------------------------------------------------------------------------------------
- */
+/* ---- norm ----------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_norm(pdm_k *k)
 {
@@ -119,8 +117,7 @@ pdm_status pdm_kernel_norm(pdm_k *k)
     return k->status;
 }
 
-/* ---- lrn ----------------------------------------------------------------------------------------
- */
+/* ---- lrn ------------------------------------------------------------------------------------ */
 
 pdm_status pdm_kernel_lrn(pdm_k *k)
 {
@@ -155,8 +152,7 @@ pdm_status pdm_kernel_lrn(pdm_k *k)
     return k->status;
 }
 
-/* ---- prelu, maxout ------------------------------------------------------------------------------
- */
+/* ---- prelu, maxout -------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_prelu(pdm_k *k)
 {
@@ -216,8 +212,7 @@ pdm_status pdm_kernel_maxout(pdm_k *k)
     return k->status;
 }
 
-/* ---- dropout, rrelu -----------------------------------------------------------------------------
- */
+/* ---- dropout, rrelu ------------------------------------------------------------------------- */
 
 /* Probability operand or attribute is p; adds y when there is one. */
 static pdm_status drop(pdm_k *k, const pdm_tensor *x, double p, const pdm_tensor *y,

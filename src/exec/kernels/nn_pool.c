@@ -12,7 +12,7 @@ typedef struct pool {
     pdm_tensor *out, *mask;
     pdm_nn_window w;
     mode mode;
-    bool adaptive, exclusive;
+    bool adaptive, exclusive, single; /* single: sums are rounded as float32 */
     double power;
     int64_t xs[5], os[5];
     const int64_t *starts[3], *ends[3]; /* fractional: windows by table */
@@ -71,7 +71,7 @@ static double reduce(const pool *p, int64_t base, const part *r, double lowest, 
                 if (p->mode == MAX) {
                     value = value > v ? value : v; /* a NaN lasts until the next element */
                 } else if (p->mode == AVERAGE) {
-                    value += v;
+                    value = p->single ? (double)((float)value + (float)v) : value + v;
                 } else if (p->mode == POWER) {
                     value += pow(v, p->power);
                 } else if (value < v) {
@@ -127,6 +127,7 @@ static pdm_status run(pdm_k *k, pool *p)
         p->mask = pdm_nn_out(k, 1, PDM_I32, rank, dims);
     if (!PDM_K_OK(k) || !p->out)
         return k->status;
+    p->single = p->x->dtype == PDM_F32;
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.in, p->xs);
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.out, p->os);
     pdm_k_parallel(k, p->w.batch * p->w.channels * p->w.out[0] * p->w.out[1], 8, rows, p);
@@ -224,8 +225,7 @@ pdm_status pdm_kernel_max_pool_with_index(pdm_k *k)
     return run(k, &p);
 }
 
-/* ---- fractional pooling -------------------------------------------------------------------------
- */
+/* ---- fractional pooling --------------------------------------------------------------------- */
 
 /* Windows of one dim, from the random number u; size 0: they do not overlap. */
 static void fractional_windows(int64_t in, int64_t out, int64_t size, float u, int64_t *begin,
@@ -283,8 +283,7 @@ pdm_status pdm_kernel_fractional_max_pool(pdm_k *k)
     return k->status;
 }
 
-/* ---- unpooling ----------------------------------------------------------------------------------
- */
+/* ---- unpooling ------------------------------------------------------------------------------ */
 
 #define SCATTER(size, suffix, type, acc, load, store, ...)                                         \
     static void scatter_##suffix(pdm_k *k, const pdm_tensor *x, const pdm_tensor *indices,         \

@@ -19,8 +19,7 @@ typedef struct weights {
     int64_t in;
 } weights;
 
-/* ---- cells: gates and states of one sequence at one step ----------------------------------------
- */
+/* ---- cells: gates and states of one sequence at one step ------------------------------------ */
 
 /* x and s: what input and state bring to the gates. h and c are the state, changed in place. */
 static void step(const rnn *r, const double *x, const double *s, double *h, double *c)
@@ -84,8 +83,7 @@ static void run_direction(pdm_k *k, const rnn *r, const weights *w, const double
     free(from_h);
 }
 
-/* ---- operands -----------------------------------------------------------------------------------
- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 /* Matrix [rows][cols] as doubles [cols][rows]. */
 static double *transposed(pdm_k *k, const pdm_tensor *t, int64_t rows, int64_t cols)
@@ -171,8 +169,7 @@ static double *read_state(pdm_k *k, const rnn *r, size_t index)
     return pdm_nn_doubles(k, t);
 }
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers --------------------------------------------------------------------------------- */
 
 static void drop(pdm_k *k, const rnn *r, double *values, int64_t n)
 {
