@@ -3,7 +3,8 @@
 
 usage: own.py PDMIGRATE [NAME...]
 
-All of them must pass: they are ops that PIR has no op for, expressed by others (fixtures/cases-own/README.md).
+All of them must pass: ops that PIR has no op for, expressed by others, and unusual control flow (fixtures/cases-own/README.md).
+The latter (flow_*) run on the predictor too, passes and oneDNN off.
 """
 import argparse
 import os
@@ -15,17 +16,25 @@ import suite
 OWN = os.path.join(suite.FIXTURES, "cases-own")
 
 
-def check_case(paddle, program, folder, tmp):
-    """-> None, or why the case fails"""
+def engine(paddle, name, prefix):
+    if name == "predictor":
+        pred = oracle.make_predictor(paddle, prefix + ".json", "json", prefix + ".pdiparams")
+        return lambda inputs: oracle.run_on_predictor(pred, inputs)
+    exe, prog = suite.load_for_executor(paddle, prefix)
+    return lambda inputs: oracle.run_program(paddle, exe, prog, inputs)
+
+
+def check_case(paddle, program, folder, name, tmp):
+    """name: of the engine -> None, or why the case fails"""
     prefix = os.path.join(tmp, "inference")
     conv = suite.convert(program, folder, prefix + ".json")
     if conv.status != 0:
         return "convert: exit %s: %s" % (conv.status, conv.last_line())
     with paddle.static.scope_guard(paddle.static.Scope()):
-        exe, prog = suite.load_for_executor(paddle, prefix)
+        run = engine(paddle, name, prefix)
         for path in suite.io_files(folder):
             arrays = oracle.read_npz(path)
-            why = suite.compare(arrays, oracle.run_program(paddle, exe, prog, oracle.inputs_of(arrays)))
+            why = suite.compare(arrays, run(oracle.inputs_of(arrays)))
             if why:
                 return "%s: %s" % (os.path.basename(path), why)
     return None
@@ -40,11 +49,17 @@ def main():
     todo = [n for n in names if not a.names or n in a.names]
     paddle = oracle.import_paddle()
     report = suite.Report("own")
-    results = dict(suite.run_forked(
-        ((n, lambda tmp, n=n: {"why": check_case(paddle, program, os.path.join(OWN, n), tmp)}) for n in todo), a.jobs, quiet=not a.verbose))
-    for n in todo:
-        report.point(n, results[n]["why"])
-    print("ops expressed by others: %d of %d" % (sum(results[n]["why"] is None for n in todo), len(todo)))
+    flow = [n for n in todo if n.startswith("flow_")]
+    groups = [("ops expressed by others", "executor", [n for n in todo if n not in flow]),
+              ("control flow, executor", "executor", flow), ("control flow, predictor", "predictor", flow)]
+    tasks = [((e, n), lambda tmp, n=n, e=e: {"why": check_case(paddle, program, os.path.join(OWN, n), e, tmp)})
+             for _, e, names in groups for n in names]
+    results = dict(suite.run_forked(tasks, a.jobs, quiet=not a.verbose))
+    for text, e, names in groups:
+        for n in names:
+            report.point(n if e == "executor" else "%s (%s)" % (n, e), results[e, n]["why"])
+        if names:
+            print("%s: %d of %d" % (text, sum(results[e, n]["why"] is None for n in names), len(names)))
     return report.close()
 
 
