@@ -642,6 +642,7 @@ static pdm_status bind_parts(pdm_legacy_builder *b, pdm_legacy_op *op, const pdm
         PDM_TRY(bind_by_name(b, op, op->op->outputs, op->op->num_outputs, true, out,
                              &op->out_slots));
         PDM_TRY(bind_all_attrs(b, op, schema));
+        op->random = !strcmp(op->op->type, "sampling_id") || !strcmp(op->op->type, "dropout_nd");
     } else {
         PDM_TRY(bind_operands(b, op, schema, row, in));
         PDM_TRY(bind_results(b, op, row, out));

@@ -151,6 +151,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/legacy_plan.c \
 	src/exec/legacy_plan_op.c \
 	src/exec/kernels/legacy.def \
+	src/exec/kernels/legacy_fused.c \
 	src/exec/kernels/legacy_loss.c \
 	src/exec/kernels/legacy_math.c \
 	src/exec/kernels/legacy_misc.c \

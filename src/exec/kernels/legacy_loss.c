@@ -1,4 +1,5 @@
 /* Legacy losses and statistics. Plain: in double, element by element. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -96,6 +97,14 @@ pdm_status pdm_kernel_old_cross_entropy(pdm_k *k)
     return PDM_OK;
 }
 
+/* What overflows the element type counts as 1e20. */
+static double bpr_term(pdm_dtype dtype, double d)
+{
+    const double e = 1 + exp(d);
+
+    return log((dtype == PDM_F64 ? isinf(e) != 0 : e > (double)FLT_MAX) ? 1e20 : e);
+}
+
 pdm_status pdm_kernel_old_bpr_loss(pdm_k *k)
 {
     const pdm_tensor *x = pdm_sub_slot(k, "X"), *label = pdm_sub_slot(k, "Label");
@@ -119,7 +128,7 @@ pdm_status pdm_kernel_old_bpr_loss(pdm_k *k)
         const double own = pdm_get_double(x, r * shape.width + of);
         for (int64_t i = 0; i < shape.width; i++) {
             if (i != of)
-                sum += finite_log(1 + exp(pdm_get_double(x, r * shape.width + i) - own));
+                sum += bpr_term(x->dtype, pdm_get_double(x, r * shape.width + i) - own);
         }
         pdm_set_double(y, r, sum / (double)(shape.width - 1));
     }

@@ -320,20 +320,6 @@ pdm_status pdm_kernel_old_fused_embedding_seq_pool(pdm_k *k)
     return k->status;
 }
 
-static double activated(pdm_k *k, const char *name, double v)
-{
-    if (!*name || !strcmp(name, "identity"))
-        return v;
-    if (!strcmp(name, "relu"))
-        return v > 0 ? v : 0;
-    if (!strcmp(name, "tanh"))
-        return tanh(v);
-    if (!strcmp(name, "sigmoid"))
-        return 1 / (1 + exp(-v));
-    pdm_k_fail(k, "activation '%s' is not known", name);
-    return v;
-}
-
 /* Row r of the operands side by side: the first has all rows, the others one for each sequence. */
 static double expanded(pdm_k *k, int64_t r, int64_t seq, int64_t column)
 {
@@ -377,7 +363,7 @@ pdm_status pdm_kernel_old_fusion_seqexpand_concat_fc(pdm_k *k)
             double sum = bias ? pdm_get_double(bias, c) : 0;
             for (int64_t i = 0; i < columns; i++)
                 sum += expanded(k, r, seq, i) * pdm_get_double(w, i * dims[1] + c);
-            pdm_set_double(out, r * dims[1] + c, activated(k, activation, sum));
+            pdm_set_double(out, r * dims[1] + c, pdm_sub_activation(k, activation, sum, 0, 0));
         }
     }
     if (out)
@@ -385,95 +371,127 @@ pdm_status pdm_kernel_old_fusion_seqexpand_concat_fc(pdm_k *k)
     return k->status;
 }
 
-/* ---- fused by another library's passes ---------------------------------------------------------- */
+/* ---- tensor_unfold ------------------------------------------------------------------------------ */
 
-static double fused_activation(pdm_k *k, const char *name, double v, double alpha, double beta)
+/* Windows along an axis; their places become a new last dimension. */
+pdm_status pdm_kernel_old_tensor_unfold(pdm_k *k)
 {
-    if (!strcmp(name, "relu6"))
-        return v < 0 ? 0 : v > alpha ? alpha : v;
-    if (!strcmp(name, "leaky_relu"))
-        return v < 0 ? v * alpha : v;
-    if (!strcmp(name, "swish"))
-        return v / (1 + exp(-alpha * v));
-    if (!strcmp(name, "hard_swish"))
-        return v * fmin(fmax(v + 3, 0), 6) / 6;
-    if (!strcmp(name, "hard_sigmoid"))
-        return fmin(fmax(alpha * v + beta, 0), 1);
-    return activated(k, name, v);
-}
+    const pdm_tensor *x = pdm_sub_slot(k, "input");
+    const int64_t size = pdm_k_int_or(k, "size", 1), step = pdm_k_int_or(k, "step", 1);
+    int64_t dims[PDM_MAX_RANK + 1];
 
-pdm_status pdm_kernel_old_fused_conv(pdm_k *k)
-{
-    const pdm_tensor *bias = pdm_k_slot(k, "Bias"), *residual = pdm_k_slot(k, "ResidualData");
-    const char *activation =
-        pdm_k_has_attr(k, "fuse_activation") ? pdm_k_str(k, "fuse_activation") : "";
-    const double alpha = pdm_k_float_or(k, "fuse_alpha", 0);
-    const double beta = pdm_k_float_or(k, "fuse_beta", 0);
-    pdm_value *value = pdm_k_out_slot_value(k, "Output");
-    pdm_sub s;
-
-    pdm_sub_begin(&s, k, !strcmp(k->op, "legacy.fused_conv3d") ? "pd_op.conv3d" : "pd_op.conv2d");
-    pdm_sub_in(&s, pdm_sub_slot(k, "Input"));
-    pdm_sub_in(&s, pdm_sub_slot(k, "Filter"));
-    pdm_sub_result(&s, value);
-    pdm_sub_run(&s);
-    pdm_sub_end(&s);
-    pdm_tensor *out = PDM_K_OK(k) && value ? &value->tensor : NULL;
-    if (!out || out->rank < 3)
+    if (!PDM_K_OK(k))
         return k->status;
-    const bool last = !strcmp(pdm_k_str(k, "data_format"), "NHWC");
-    const int64_t channels = out->dims[last ? out->rank - 1 : 1];
-    const int64_t inner = last ? 1 : pdm_k_product(out->dims, 2, out->rank);
-    const int64_t n = pdm_tensor_count(out);
-    if ((bias && pdm_tensor_count(bias) != channels) ||
-        (residual && pdm_tensor_count(residual) != n))
-        return pdm_k_fail(k, "the bias or the residual data do not fit the result");
-    for (int64_t i = 0; i < n && PDM_K_OK(k); i++) {
-        double v = pdm_get_double(out, i);
-        if (bias)
-            v += pdm_get_double(bias, i / inner % channels);
-        if (residual)
-            v += pdm_get_double(residual, i);
-        pdm_set_double(out, i, fused_activation(k, activation, v, alpha, beta));
+    const int axis = pdm_k_axis(k, pdm_k_int_or(k, "axis", 0), x->rank);
+    if (!PDM_K_OK(k))
+        return k->status;
+    if (x->rank < 1 || x->rank >= PDM_MAX_RANK || size < 1 || step < 1 || size > x->dims[axis])
+        return pdm_k_fail(k, "windows of %lld at steps of %lld do not fit", (long long)size,
+                          (long long)step);
+    memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+    const int64_t windows = (x->dims[axis] - size) / step + 1, dim = x->dims[axis];
+    dims[axis] = windows;
+    dims[x->rank] = size;
+    pdm_tensor *out = pdm_sub_out(k, "out", x->dtype, x->rank + 1, dims);
+    const int64_t inner = pdm_k_product(x->dims, axis + 1, x->rank);
+    const size_t bytes = pdm_dtype_size(x->dtype);
+    for (int64_t i = 0, n = out ? pdm_tensor_count(out) : 0; i < n; i++) {
+        const int64_t place = i % size, in = i / size % inner, w = i / size / inner % windows;
+        const int64_t outer = i / size / inner / windows;
+        memcpy((char *)out->data + (size_t)i * bytes,
+               (const char *)x->data +
+                   (size_t)((outer * dim + w * step + place) * inner + in) * bytes,
+               bytes);
     }
     return k->status;
 }
 
-pdm_status pdm_kernel_old_fc(pdm_k *k)
+/* ---- sampling_id -------------------------------------------------------------------------------- */
+
+/* The first column at which the running sum of a row passes a random number. */
+pdm_status pdm_kernel_old_sampling_id(pdm_k *k)
 {
-    const pdm_tensor *x = pdm_sub_slot(k, "Input"), *w = pdm_sub_slot(k, "W");
-    const pdm_tensor *bias = pdm_k_slot(k, "Bias");
-    const int64_t lead = pdm_k_int_or(k, "in_num_col_dims", 1);
-    const char *first = pdm_k_has_attr(k, "activation_type") ? pdm_k_str(k, "activation_type") : "";
-    const char *second =
-        pdm_k_has_attr(k, "fuse_activation") ? pdm_k_str(k, "fuse_activation") : "";
-    int64_t dims[PDM_MAX_RANK];
+    const pdm_tensor *x = pdm_sub_slot(k, "X");
+    const double low = pdm_k_float_or(k, "min", 0), high = pdm_k_float_or(k, "max", 1);
 
     if (!PDM_K_OK(k))
         return k->status;
-    if (lead < 1 || lead >= x->rank || w->rank != 2)
-        return pdm_k_fail(k, "in_num_col_dims %lld does not fit %d dimensions", (long long)lead,
-                          x->rank);
-    /* Padded weights have four rows and columns more than are needed. */
-    const int64_t extra = pdm_k_bool_or(k, "padding_weights", false) ? 4 : 0;
-    const int64_t depth = w->dims[0] - extra, width = w->dims[1] - extra;
-    const int64_t rows = pdm_k_product(x->dims, 0, (int)lead);
-    if (depth < 0 || width < 0 || pdm_k_product(x->dims, (int)lead, x->rank) != depth ||
-        (bias && pdm_tensor_count(bias) != width))
+    if (x->rank != 2 || x->dims[1] < 1)
+        return pdm_k_fail(k, "a matrix with columns is needed");
+    const int64_t seed = pdm_k_int_or(k, "seed", 0), columns = x->dims[1];
+    if (seed)
+        pdm_rng_seed(k->rng, (uint64_t)seed);
+    pdm_tensor *out = pdm_sub_out(k, "Out", PDM_I64, 1, x->dims);
+    for (int64_t r = 0; out && r < x->dims[0]; r++) {
+        const double random = low + (high - low) * pdm_rng_uniform(k->rng);
+        double sum = 0;
+        int64_t id = 0;
+        while (id < columns && (sum += pdm_get_double(x, r * columns + id)) <= random)
+            id++;
+        ((int64_t *)out->data)[r] = id < columns ? id : columns - 1;
+    }
+    return k->status;
+}
+
+/* ---- positive_negative_pair --------------------------------------------------------------------- */
+
+typedef struct pairing {
+    const pdm_tensor *score, *label, *query, *weight;
+    int64_t column;
+} pairing;
+
+static double score_of(const pairing *p, int64_t row)
+{
+    return pdm_get_double(p->score, row * p->score->dims[1] + p->column);
+}
+
+/* A pair of one query with different labels: rightly ordered, or not (ties count as both not and
+ * neutral). */
+static void count_pair(const pairing *p, int64_t i, int64_t j, double sums[3])
+{
+    const double a = score_of(p, i), b = score_of(p, j);
+    const double la = pdm_get_double(p->label, i), lb = pdm_get_double(p->label, j);
+    const double w = p->weight
+                         ? (pdm_get_double(p->weight, i) + pdm_get_double(p->weight, j)) * 0.5
+                         : 1;
+
+    if (pdm_get_int(p->query, i) != pdm_get_int(p->query, j) || !(la < lb || la > lb))
+        return;
+    if (!(a < b || a > b))
+        sums[2] += w;
+    sums[(a - b) * (la - lb) > 0 ? 0 : 1] += w;
+}
+
+pdm_status pdm_kernel_old_positive_negative_pair(pdm_k *k)
+{
+    static const char *const outs[] = {"PositivePair", "NegativePair", "NeutralPair"};
+    static const char *const befores[] = {"AccumulatePositivePair", "AccumulateNegativePair",
+                                          "AccumulateNeutralPair"};
+    pairing p = {pdm_sub_slot(k, "Score"), pdm_sub_slot(k, "Label"), pdm_sub_slot(k, "QueryID"),
+                 pdm_k_slot(k, "Weight"), pdm_k_int_or(k, "column", -1)};
+    double sums[3] = {0};
+
+    if (!PDM_K_OK(k))
+        return k->status;
+    if (p.score->rank != 2)
+        return pdm_k_fail(k, "the scores are no matrix");
+    const int64_t n = p.score->dims[0];
+    if (p.column < 0)
+        p.column += p.score->dims[1];
+    if (p.column < 0 || p.column >= p.score->dims[1] || pdm_tensor_count(p.label) != n ||
+        pdm_tensor_count(p.query) != n || (p.weight && pdm_tensor_count(p.weight) != n))
         return pdm_k_fail(k, "the operands do not fit each other");
-    memcpy(dims, x->dims, sizeof dims);
-    dims[lead] = width;
-    pdm_tensor *out = pdm_sub_out(k, "Out", x->dtype, (int)lead + 1, dims);
-    for (int64_t r = 0; out && r < rows; r++) {
-        for (int64_t c = 0; c < width; c++) {
-            double sum = bias ? pdm_get_double(bias, c) : 0;
-            for (int64_t i = 0; i < depth; i++)
-                sum += pdm_get_double(x, r * depth + i) * pdm_get_double(w, i * w->dims[1] + c);
-            sum = activated(k, first, sum);
-            pdm_set_double(out, r * width + c,
-                           fused_activation(k, second, sum, pdm_k_float_or(k, "fuse_alpha", 0),
-                                            pdm_k_float_or(k, "fuse_beta", 0)));
-        }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i + 1; j < n; j++)
+            count_pair(&p, i, j, sums);
+    }
+    for (int i = 0; i < 3; i++) {
+        const pdm_tensor *before = pdm_k_slot(k, befores[i]);
+        pdm_tensor *out = pdm_sub_out(k, outs[i], p.score->dtype, 1, &(int64_t){1});
+        if (before && pdm_tensor_count(before) > 0)
+            sums[i] += pdm_get_double(before, 0);
+        if (out)
+            pdm_set_double(out, 0, sums[i]);
     }
     return k->status;
 }

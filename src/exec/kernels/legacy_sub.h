@@ -59,6 +59,9 @@ pdm_tensor *pdm_sub_temp(pdm_sub *s);
 pdm_status pdm_sub_run(pdm_sub *s);
 void pdm_sub_end(pdm_sub *s);
 
+/* What fused ops do to each element: an activation by its name, with up to two parameters. */
+double pdm_sub_activation(pdm_k *k, const char *name, double v, double alpha, double beta);
+
 /* A tensor seen with other dims: it must have as many elements, else the call fails. */
 pdm_tensor pdm_sub_view(pdm_k *k, const pdm_tensor *tensor, int rank, const int64_t *dims);
 /* The result of a slot as a new tensor; NULL: unwanted, or the call failed. */
