@@ -1,4 +1,4 @@
-EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/coverage.md
+EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/coverage.md docs/execution.md
 
 # The man page is made by the program from the table that --help prints, so the two cannot differ.
 if !CROSS_COMPILING

@@ -21,6 +21,8 @@ tap_is "$("$PKG_CONFIG" --modversion pdmigrate)" "$("$PDMIGRATE" --version | sed
 tap_try "the man page is installed" test -s "$(find "$dir/root" -name pdmigrate.1)"
 
 model=$srcdir/fixtures/cases/report_default_attrs_left_out
+io=$srcdir/fixtures/cases/flow_while_nested
+tap_try "the program runs" "$PDMIGRATE" run "$io" --io "$io/io.npz" -o "$dir/want.npz"
 tap_try "the program converts" "$PDMIGRATE" "$model" -o "$dir/want.json"
 
 # example HOW COMPILER-ARGUMENTS...
@@ -36,6 +38,12 @@ example() {
     tap_try "the example wrote the same program ($how)" cmp "$dir/want.json" "$dir/got.json"
     tap_try "the example wrote the same parameters ($how)" \
         cmp "$dir/want.pdiparams" "$dir/got.pdiparams"
+    # shellcheck disable=SC2046,SC2086 # flags are lists of words
+    tap_try "the example that runs builds with the $how library" $CC -std=c11 -Wall -Wextra -Werror \
+        -o "$dir/run" "$srcdir/examples/run.c" $("$PKG_CONFIG" --cflags pdmigrate) "$@" -pthread
+    tap_try "it runs with the $how library" env LD_LIBRARY_PATH="$libdir" \
+        "$dir/run" "$io" "$io/io.npz" "$dir/got.npz"
+    tap_try "it computed the same ($how)" cmp "$dir/want.npz" "$dir/got.npz"
 }
 # shellcheck disable=SC2046 # flags are lists of words
 if [ "$PDM_SHARED" = yes ]; then
