@@ -8,17 +8,20 @@
 
 #define MAX_RESULTS 16
 
-/* ---- operands ------------------------------------------------------------------------------------------------ */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static pdm_ir_value *variable(pdm_tr_op *t, const char *attr, const char *name)
 {
     pdm_ir_value *value = pdm_tr_value(t->tr, name);
     if (!value && t->tr->status == PDM_OK)
-        pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, NULL, "attribute '%s' of '%s' names '%s', which has no value", attr, t->op->type, name);
+        pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, NULL,
+                     "attribute '%s' of '%s' names '%s', which has no value", attr, t->op->type,
+                     name);
     return value;
 }
 
-static pdm_ir_value *combine_variables(pdm_tr_op *t, const pdm_lg_attr *a, const char *const *names, size_t n)
+static pdm_ir_value *combine_variables(pdm_tr_op *t, const pdm_lg_attr *a, const char *const *names,
+                                       size_t n)
 {
     pdm_ir_value **values = pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *values);
     if (!values) {
@@ -34,12 +37,18 @@ static pdm_ir_value *combine_variables(pdm_tr_op *t, const pdm_lg_attr *a, const
 static pdm_ir_value *scalar_constant(pdm_tr_op *t, const pdm_lg_attr *a)
 {
     switch (a->type) {
-    case PDM_LG_INT: return pdm_tr_const_i(t, PDM_I32, a->u.i);
-    case PDM_LG_LONG: return pdm_tr_const_i(t, PDM_I64, a->u.l);
-    case PDM_LG_FLOAT: return pdm_tr_const_f(t, PDM_F32, (double)a->u.f);
-    case PDM_LG_FLOAT64: return pdm_tr_const_f(t, PDM_F64, a->u.d);
-    case PDM_LG_BOOLEAN: return pdm_tr_const_f(t, PDM_BOOL, a->u.b);
-    case PDM_LG_SCALAR: return pdm_tr_const_f(t, PDM_F64, pdm_tr_float(t, a->name));
+    case PDM_LG_INT:
+        return pdm_tr_const_i(t, PDM_I32, a->u.i);
+    case PDM_LG_LONG:
+        return pdm_tr_const_i(t, PDM_I64, a->u.l);
+    case PDM_LG_FLOAT:
+        return pdm_tr_const_f(t, PDM_F32, (double)a->u.f);
+    case PDM_LG_FLOAT64:
+        return pdm_tr_const_f(t, PDM_F64, a->u.d);
+    case PDM_LG_BOOLEAN:
+        return pdm_tr_const_f(t, PDM_BOOL, a->u.b);
+    case PDM_LG_SCALAR:
+        return pdm_tr_const_f(t, PDM_F64, pdm_tr_float(t, a->name));
     case PDM_LG_STRING: { /* tolerances of allclose and isclose are kept as text */
         char *end;
         double value = strtod(a->u.s, &end);
@@ -47,9 +56,11 @@ static pdm_ir_value *scalar_constant(pdm_tr_op *t, const pdm_lg_attr *a)
             return pdm_tr_const_f(t, PDM_F64, value);
         break;
     }
-    default: break;
+    default:
+        break;
     }
-    pdm_tr_error(t, PDM_D_LG_ATTR_KIND, a->name, NULL, "attribute '%s' of '%s' should be a number, but is %s", a->name, t->op->type,
+    pdm_tr_error(t, PDM_D_LG_ATTR_KIND, a->name, NULL,
+                 "attribute '%s' of '%s' should be a number, but is %s", a->name, t->op->type,
                  pdm_lg_attr_type_name((int)a->type));
     return NULL;
 }
@@ -58,14 +69,16 @@ static pdm_ir_value *attribute_operand(pdm_tr_op *t, const char *name, pdm_ir_op
 {
     const pdm_lg_attr *a = pdm_tr_attr(t, name);
     if (!a) {
-        pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, name, NULL, "op '%s' lacks its attribute '%s', which has no default", t->op->type, name);
+        pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, name, NULL,
+                     "op '%s' lacks its attribute '%s', which has no default", t->op->type, name);
         return NULL;
     }
     bool ints = kind == PDM_IR_OPERAND_MUTABLE_INTS;
     if (a->type == PDM_LG_VARS)
         return combine_variables(t, a, a->u.strings, a->count);
     if (a->type == PDM_LG_VAR)
-        return ints ? combine_variables(t, a, (const char *const[]){a->u.s}, 1) : variable(t, name, a->u.s);
+        return ints ? combine_variables(t, a, (const char *const[]){a->u.s}, 1)
+                    : variable(t, name, a->u.s);
     if (!ints)
         return scalar_constant(t, a);
     size_t n;
@@ -87,8 +100,10 @@ static pdm_ir_value *operand(pdm_tr_op *t, const pdm_tr_operand_map *map, pdm_ir
         const pdm_tr_source *s = &map->alternatives[i];
         bool last = i + 1 == map->num_alternatives;
         switch (s->kind) {
-        case PDM_TR_NONE: return NULL;
-        case PDM_TR_CONSTANT: return attribute_operand(t, s->name, kind);
+        case PDM_TR_NONE:
+            return NULL;
+        case PDM_TR_CONSTANT:
+            return attribute_operand(t, s->name, kind);
         case PDM_TR_SLOT:
             if (pdm_tr_num_in(t, s->name) || last)
                 return pdm_tr_in(t, s->name);
@@ -97,14 +112,15 @@ static pdm_ir_value *operand(pdm_tr_op *t, const pdm_tr_operand_map *map, pdm_ir
             if (pdm_tr_num_in(t, s->name))
                 return pdm_tr_in_combined(t, s->name);
             if (last)
-                return slot_is_optional(t, s->name) ? pdm_tr_combine(t, NULL, 0) : pdm_tr_in(t, s->name);
+                return slot_is_optional(t, s->name) ? pdm_tr_combine(t, NULL, 0)
+                                                    : pdm_tr_in(t, s->name);
             break;
         }
     }
     return NULL;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static pdm_ir_attr attribute(pdm_tr_op *t, const pdm_tr_attr_map *map, const pdm_ir_attr_desc *desc)
 {
@@ -123,7 +139,9 @@ static pdm_ir_attr attribute(pdm_tr_op *t, const pdm_tr_attr_map *map, const pdm
         if (!(t->schema && pdm_lg_schema_attr(t->schema, map->legacy)) && desc->default_json) {
             attr = pdm_tr_row_default(context, desc);
         } else {
-            pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, map->legacy, NULL, "op '%s' lacks its attribute '%s', which has no default", t->op->type, map->legacy);
+            pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, map->legacy, NULL,
+                         "op '%s' lacks its attribute '%s', which has no default", t->op->type,
+                         map->legacy);
             return NULL;
         }
     }
@@ -132,12 +150,14 @@ static pdm_ir_attr attribute(pdm_tr_op *t, const pdm_tr_attr_map *map, const pdm
     return attr;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static const pdm_lg_var *result_var(const pdm_tr_op *t, const char *slot, size_t index)
 {
     const pdm_lg_slot *s = slot ? pdm_lg_find_output(t->op, slot) : NULL;
-    return s && index < s->num_args && !pdm_tr_is_empty_name(s->args[index]) ? pdm_tr_var(t->tr, s->args[index]) : NULL;
+    return s && index < s->num_args && !pdm_tr_is_empty_name(s->args[index])
+               ? pdm_tr_var(t->tr, s->args[index])
+               : NULL;
 }
 
 /* Inferred where something is known, declared otherwise. */
@@ -156,7 +176,8 @@ static pdm_ir_type result_type(pdm_tr_op *t, pdm_ir_meta *meta, const pdm_lg_var
             meta->rank = (int)pdm_tr_declared_dims(var, meta->dims);
     }
     if (meta->dtype == PDM_UNDEFINED)
-        meta->dtype = PDM_F32; /* an output that nobody declared and no hook knows: it has no reader that could care */
+        meta->dtype = PDM_F32; /* an output that nobody declared and no hook knows: it has no reader
+                                  that could care */
     pdm_ir_type type = pdm_ir_meta_to_type(tr->context, meta);
     if (!type)
         pdm_tr_nomem(tr);
@@ -174,7 +195,8 @@ static pdm_ir_type vector_type(pdm_tr_op *t, const pdm_tr_result_map *map, pdm_i
     for (size_t i = 0; i < n; i++) {
         const pdm_lg_var *var = result_var(t, map->slot, i);
         const pdm_lg_slot *slot = pdm_lg_find_output(t->op, map->slot);
-        elements[i] = pdm_tr_is_empty_name(slot->args[i]) ? NULL : result_type(t, &meta->elements[i], var);
+        elements[i] =
+            pdm_tr_is_empty_name(slot->args[i]) ? NULL : result_type(t, &meta->elements[i], var);
     }
     pdm_ir_type type = pdm_ir_type_vector(t->tr->context, elements, n);
     if (!type)
@@ -182,15 +204,20 @@ static pdm_ir_type vector_type(pdm_tr_op *t, const pdm_tr_result_map *map, pdm_i
     return type;
 }
 
-/* A result that has no legacy variable: absent where the row allows that, else a value without a name. */
-static bool is_absent(const pdm_tr_op *t, const pdm_tr_result_map *map, const pdm_ir_result_desc *desc)
+/* A result that has no legacy variable: absent where the row allows that, else a value without a
+ * name. */
+static bool is_absent(const pdm_tr_op *t, const pdm_tr_result_map *map,
+                      const pdm_ir_result_desc *desc)
 {
     const pdm_lg_slot *slot = map->slot ? pdm_lg_find_output(t->op, map->slot) : NULL;
-    bool given = slot && slot->num_args && !(slot->num_args == 1 && pdm_tr_is_empty_name(slot->args[0]));
-    return !given && desc->kind != PDM_IR_OPERAND_TENSOR && (map->optional || desc->kind == PDM_IR_OPERAND_OPTIONAL || slot);
+    bool given =
+        slot && slot->num_args && !(slot->num_args == 1 && pdm_tr_is_empty_name(slot->args[0]));
+    return !given && desc->kind != PDM_IR_OPERAND_TENSOR &&
+           (map->optional || desc->kind == PDM_IR_OPERAND_OPTIONAL || slot);
 }
 
-static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_state *state, pdm_ir_type *types)
+static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_state *state,
+                         pdm_ir_type *types)
 {
     const pdm_ir_op_desc *desc = state->info->desc;
     pdm_ir_meta metas[MAX_RESULTS];
@@ -199,7 +226,8 @@ static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_st
         if (row->results[i].vector) {
             size_t n = pdm_tr_num_out(t, row->results[i].slot);
             metas[i].num_elements = n;
-            metas[i].elements = pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *metas[i].elements);
+            metas[i].elements =
+                pdm_arena_calloc(&t->tr->scratch, n ? n : 1, sizeof *metas[i].elements);
             if (!metas[i].elements) {
                 pdm_tr_nomem(t->tr);
                 return false;
@@ -214,7 +242,8 @@ static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_st
     for (size_t i = 0; i < desc->num_results; i++) {
         const pdm_tr_result_map *map = &row->results[i];
         if (map->vector)
-            types[i] = map->optional && metas[i].num_elements == 0 ? NULL : vector_type(t, map, &metas[i]);
+            types[i] =
+                map->optional && metas[i].num_elements == 0 ? NULL : vector_type(t, map, &metas[i]);
         else if (metas[i].absent || is_absent(t, map, &desc->results[i]))
             types[i] = NULL;
         else
@@ -231,7 +260,8 @@ static void bind_results(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op *o
         if (!map->slot || !value->type)
             continue;
         /* A region must not hand on what nobody wrote. */
-        const pdm_lg_slot *output = t->tr->has_sub_blocks ? pdm_lg_find_output(t->op, map->slot) : NULL;
+        const pdm_lg_slot *output =
+            t->tr->has_sub_blocks ? pdm_lg_find_output(t->op, map->slot) : NULL;
         if (output && pdm_tr_leaves_alone(t->op, output))
             continue;
         if (!map->vector) {
@@ -245,7 +275,7 @@ static void bind_results(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op *o
     }
 }
 
-/* ---- the op -------------------------------------------------------------------------------------------------- */
+/* ---- the op ---------------------------------------------------------------------------------- */
 
 static bool shares_variable(const pdm_lg_op *op)
 {
@@ -253,7 +283,8 @@ static bool shares_variable(const pdm_lg_op *op)
         for (size_t k = 0; k < op->outputs[o].num_args; k++)
             for (size_t i = 0; i < op->num_inputs; i++)
                 for (size_t n = 0; n < op->inputs[i].num_args; n++)
-                    if (op->inputs[i].args[n] == op->outputs[o].args[k] && !pdm_tr_is_empty_name(op->inputs[i].args[n]))
+                    if (op->inputs[i].args[n] == op->outputs[o].args[k] &&
+                        !pdm_tr_is_empty_name(op->inputs[i].args[n]))
                         return true;
     return false;
 }
@@ -268,7 +299,9 @@ static const char *operand_variable(const pdm_tr_op *t, const pdm_tr_operand_map
 {
     for (size_t i = 0; i < map->num_alternatives; i++) {
         const pdm_tr_source *s = &map->alternatives[i];
-        const char *name = s->kind == PDM_TR_SLOT || s->kind == PDM_TR_COMBINED ? first_arg(pdm_lg_find_input(t->op, s->name)) : NULL;
+        const char *name = s->kind == PDM_TR_SLOT || s->kind == PDM_TR_COMBINED
+                               ? first_arg(pdm_lg_find_input(t->op, s->name))
+                               : NULL;
         if (name)
             return name;
     }
@@ -276,8 +309,8 @@ static const char *operand_variable(const pdm_tr_op *t, const pdm_tr_operand_map
 }
 
 /*
- * Whether the operands that form overwrites are the variables that the legacy op writes. The framework asks less: `b = a + b` becomes add_, which
- * overwrites a.
+ * Whether the operands that form overwrites are the variables that the legacy op writes. The
+ * framework asks less: `b = a + b` becomes add_, which overwrites a.
  */
 static bool overwrites_only_outputs(pdm_tr_op *t, const pdm_tr_row *row, const char *form)
 {
@@ -292,29 +325,37 @@ static bool overwrites_only_outputs(pdm_tr_op *t, const pdm_tr_row *row, const c
 }
 
 /*
- * The in-place form where an output names an input, as the framework does. With sub-blocks about, aliases across regions would make that unsafe, so
- * the plain form is taken; batch_norm_ is not about aliases: in a test run it leaves the statistics alone.
+ * The in-place form where an output names an input, as the framework does. With sub-blocks about,
+ * aliases across regions would make that unsafe, so the plain form is taken; batch_norm_ is not
+ * about aliases: in a test run it leaves the statistics alone.
  */
 const char *pdm_tr_in_place_form(pdm_tr_op *t, const char *target, char *room, size_t size)
 {
     size_t n = strlen(target);
     bool statistics = strcmp(target, "pd_op.batch_norm") == 0;
-    if (target[n - 1] == '_' || n + 2 > size || (t->tr->has_sub_blocks && !statistics) || !shares_variable(t->op))
+    if (target[n - 1] == '_' || n + 2 > size || (t->tr->has_sub_blocks && !statistics) ||
+        !shares_variable(t->op))
         return target;
     /* The framework does not patch the attribute tags of these two in older files. */
     if (strcmp(target, "pd_op.leaky_relu") == 0 || strcmp(target, "pd_op.logit") == 0)
         return target;
     memcpy(room, target, n);
     strcpy(room + n, "_");
-    return pdm_ir_op_desc_find(room) && overwrites_only_outputs(t, pdm_tr_row_get(t->tr, t->op->type), room) ? room : target;
+    const pdm_ir_op_desc *desc = pdm_ir_op_desc_find(room);
+    int version = t->tr->options->pir_version;
+    if (!desc || (version && desc->since > version))
+        return target;
+    return overwrites_only_outputs(t, pdm_tr_row_get(t->tr, t->op->type), room) ? room : target;
 }
 
-static bool build_attrs(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_desc *desc, pdm_ir_named_attr *attrs)
+static bool build_attrs(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_desc *desc,
+                        pdm_ir_named_attr *attrs)
 {
     for (size_t i = 0; i < row->num_attrs; i++) {
         const pdm_ir_attr_desc *a = pdm_ir_op_desc_attr(desc, row->attrs[i].name);
         if (!a) {
-            pdm_tr_error(t, PDM_D_INTERNAL, row->attrs[i].name, NULL, "'%s' has no attribute '%s'", desc->name, row->attrs[i].name);
+            pdm_tr_error(t, PDM_D_INTERNAL, row->attrs[i].name, NULL, "'%s' has no attribute '%s'",
+                         desc->name, row->attrs[i].name);
             return false;
         }
         attrs[i] = (pdm_ir_named_attr){a->name, attribute(t, &row->attrs[i], a), 0};
@@ -335,11 +376,14 @@ void pdm_tr_generic(pdm_tr_op *t)
     }
     const char *target = pdm_tr_in_place_form(t, row->target, room, sizeof room);
     const pdm_ir_op_desc *desc = pdm_ir_op_desc_find(target);
-    if (!desc || desc->num_operands != row->num_operands || desc->num_results != row->num_results || desc->num_results > MAX_RESULTS) {
-        pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the row of '%s' does not fit '%s'", t->op->type, target);
+    if (!desc || desc->num_operands != row->num_operands || desc->num_results != row->num_results ||
+        desc->num_results > MAX_RESULTS) {
+        pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the row of '%s' does not fit '%s'",
+                     t->op->type, target);
         return;
     }
-    pdm_ir_value **operands = pdm_arena_calloc(&tr->scratch, row->num_operands + 1, sizeof *operands);
+    pdm_ir_value **operands =
+        pdm_arena_calloc(&tr->scratch, row->num_operands + 1, sizeof *operands);
     pdm_ir_named_attr *attrs = pdm_arena_calloc(&tr->scratch, row->num_attrs + 1, sizeof *attrs);
     if (!operands || !attrs) {
         pdm_tr_nomem(tr);
@@ -350,15 +394,21 @@ void pdm_tr_generic(pdm_tr_op *t)
     if (!build_attrs(t, row, desc, attrs))
         return;
     pdm_ir_type types[MAX_RESULTS];
-    pdm_ir_op_state state = {.info = pdm_ir_op_info_get(tr->context, target, NULL), .operands = operands, .num_operands = row->num_operands,
-                             .attrs = attrs, .num_attrs = row->num_attrs, .result_types = types, .num_results = desc->num_results};
+    pdm_ir_op_state state = {.info = pdm_ir_op_info_get(tr->context, target, NULL),
+                             .operands = operands,
+                             .num_operands = row->num_operands,
+                             .attrs = attrs,
+                             .num_attrs = row->num_attrs,
+                             .result_types = types,
+                             .num_results = desc->num_results};
     if (!state.info) {
         pdm_tr_nomem(tr);
         return;
     }
     if (!result_types(t, row, &state, types))
         return;
-    pdm_ir_op *op = pdm_tr_emit_typed(t, target, operands, row->num_operands, attrs, row->num_attrs, types, desc->num_results);
+    pdm_ir_op *op = pdm_tr_emit_typed(t, target, operands, row->num_operands, attrs, row->num_attrs,
+                                      types, desc->num_results);
     if (op)
         bind_results(t, row, op);
 }
