@@ -160,3 +160,6 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/legacy_shape.c \
 	src/exec/kernels/legacy_sub.c \
 	src/exec/kernels/legacy_sub.h
+
+# families without kernels so far
+EXTRA_DIST += src/exec/kernels/quant.def
