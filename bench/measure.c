@@ -1,10 +1,11 @@
 /*
  * Run a command several times and print the best wall time and the largest resident memory.
  *
- *   measure TIMES COMMAND [ARGUMENT...]   →   {"best_s": 0.0123, "max_rss_kib": 4567, "status": 0}
+ *   measure TIMES COMMAND [ARGUMENT...] → {"best_s": 0.0123, "max_rss_kib": 4567, "status": 0}
  *
- * A program of its own because a child's peak begins with what its parent had when it forked: measured from
- * Python, everything would look as large as Python. The command's stdout goes to /dev/null.
+ * A program of its own because a child's peak begins with what its parent had when it forked:
+ * measured from Python, everything would look as large as Python. The command's stdout goes to
+ * /dev/null.
  */
 #include <fcntl.h>
 #include <stdio.h>

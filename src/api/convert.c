@@ -33,8 +33,7 @@ static pdm_status check_options(const pdm_model *model, const pdm_convert_option
     return PDM_OK;
 }
 
-/* ---- legacy -------------------------------------------------------------------------------------
- */
+/* ---- legacy ---------------------------------------------------------------------------------- */
 
 static void as_internal(void *user, const pdm_diagnostic *d)
 {
@@ -96,8 +95,7 @@ static pdm_status translate(const pdm_model *model, const pdm_convert_options *o
     return status;
 }
 
-/* ---- PIR ----------------------------------------------------------------------------------------
- */
+/* ---- PIR ------------------------------------------------------------------------------------- */
 
 static bool set_flag(pdm_ir_context *context, pdm_ir_op *op, const char *name, bool value)
 {
@@ -143,8 +141,7 @@ done:
     return status;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* The parameters that the new program has, from the headers of the old one's. */
 static pdm_status take_params(const pdm_model *from, pdm_model *to, pdm_diag_sink *sink)

@@ -33,7 +33,8 @@ static pdm_status module_of(pdm_plan *plan, const pdm_plan_options *given, pdm_d
     return pdm_ir_verify(plan->owned, sink);
 }
 
-pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *options, pdm_plan **out_plan)
+pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *options,
+                           pdm_plan **out_plan)
 {
     const pdm_ir_module *module = NULL;
     pdm_plan_options given = {0};
@@ -97,7 +98,8 @@ pdm_status pdm_plan_input(const pdm_plan *plan, size_t index, pdm_tensor_info *o
 {
     if (!plan || index >= pdm_exec_num_inputs(plan->exec) || !out_info)
         return PDM_INVALID_ARG;
-    *out_info = info_of(pdm_exec_input_name(plan->exec, index), pdm_exec_input_type(plan->exec, index));
+    *out_info =
+        info_of(pdm_exec_input_name(plan->exec, index), pdm_exec_input_type(plan->exec, index));
     return PDM_OK;
 }
 

@@ -40,7 +40,7 @@ static pdm_loc place(const job *j)
     return loc;
 }
 
-/* ---- the collection ----------------------------------------------------------------------------- */
+/* ---- the collection -------------------------------------------------------------------------- */
 
 void pdm_npz_init(pdm_npz *npz)
 {
@@ -84,7 +84,7 @@ pdm_status pdm_npz_add(pdm_npz *npz, const char *key, const pdm_tensor *tensor)
     return PDM_OK;
 }
 
-/* ---- keys --------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Decimal digits up to `end`; false when it is anything else. */
 static bool number_in(const char *text, const char *end, size_t *out)
@@ -187,7 +187,7 @@ pdm_status pdm_npz_add_lod(pdm_npz *npz, const char *side, const char *name,
     return status;
 }
 
-/* ---- the header of an array: a dictionary in Python's spelling ----------------------------------- */
+/* ---- the header of an array: a dictionary in Python's spelling ------------------------------- */
 
 typedef struct header {
     char descr[32];
@@ -298,8 +298,8 @@ typedef struct code_row {
 } code_row;
 
 static const code_row codes[] = {
-    {"b1", PDM_BOOL}, {"i1", PDM_I8},  {"u1", PDM_U8},  {"i2", PDM_I16}, {"u2", PDM_U16},
-    {"i4", PDM_I32},  {"u4", PDM_U32}, {"i8", PDM_I64}, {"u8", PDM_U64}, {"f2", PDM_F16},
+    {"b1", PDM_BOOL}, {"i1", PDM_I8},  {"u1", PDM_U8},  {"i2", PDM_I16},   {"u2", PDM_U16},
+    {"i4", PDM_I32},  {"u4", PDM_U32}, {"i8", PDM_I64}, {"u8", PDM_U64},   {"f2", PDM_F16},
     {"f4", PDM_F32},  {"f8", PDM_F64}, {"c8", PDM_C64}, {"c16", PDM_C128},
 };
 
@@ -314,28 +314,29 @@ static pdm_status dtype_of(const job *j, const header *h, pdm_dtype *out)
         if (strcmp(codes[i].code, code) != 0)
             continue;
         if (order == '>' && pdm_dtype_size(codes[i].dtype) > 1)
-            return REFUSE(j, PDM_D_NPZ_TYPE,
-                          "save it in native byte order: array.astype(array.dtype.newbyteorder('<'))",
-                          "array '%s' is big-endian ('%s'); only little-endian is read", j->key,
-                          h->descr);
+            return REFUSE(
+                j, PDM_D_NPZ_TYPE,
+                "save it in native byte order: array.astype(array.dtype.newbyteorder('<'))",
+                "array '%s' is big-endian ('%s'); only little-endian is read", j->key, h->descr);
         *out = codes[i].dtype;
         return PDM_OK;
     }
     if (*code == 'O')
         return REFUSE(j, PDM_D_NPZ_TYPE, "save it with allow_pickle=False and a numeric dtype",
                       "array '%s' holds pickled Python objects, which are never read", j->key);
-    return REFUSE(j, PDM_D_NPZ_TYPE, NULL, "array '%s' has the element type '%s', which is not known",
-                  j->key, h->descr);
+    return REFUSE(j, PDM_D_NPZ_TYPE, NULL,
+                  "array '%s' has the element type '%s', which is not known", j->key, h->descr);
 }
 
-/* ---- data --------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static int64_t read_some(source *s, void *out, uint64_t size)
 {
     return s->file ? zip_fread(s->file, out, size) : read(s->fd, out, (size_t)size);
 }
 
-/* Whether something failed for lack of memory only. libzip tells it in several ways; errno was 0. */
+/* Whether something failed for lack of memory only. libzip tells it in several ways; errno was 0.
+ */
 static bool lacks_memory(const zip_error_t *error)
 {
     const int code = zip_error_code_zip(error), detail = zip_error_code_system(error);
@@ -349,8 +350,8 @@ static pdm_status take(const job *j, source *s, void *out, uint64_t size, const 
     char *to = out;
 
     if (size > s->left)
-        return REFUSE(j, PDM_D_NPZ_FORM, "is the file cut off?", "array '%s' ends in its %s", j->key,
-                      what);
+        return REFUSE(j, PDM_D_NPZ_FORM, "is the file cut off?", "array '%s' ends in its %s",
+                      j->key, what);
     s->left -= size;
     while (size > 0) {
         const uint64_t step = size < ((uint64_t)1 << 30) ? size : (uint64_t)1 << 30;
@@ -378,8 +379,8 @@ static pdm_status take_header(const job *j, source *s, header *h)
     if (memcmp(head, "\x93NUMPY", 6) != 0)
         return REFUSE(j, PDM_D_NPZ_FORM, NULL, "'%s' is no numpy array", j->key);
     if (head[6] < 1 || head[6] > 3)
-        return REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' has format version %d, which is not known",
-                      j->key, head[6]);
+        return REFUSE(j, PDM_D_NPZ_FORM, NULL,
+                      "array '%s' has format version %d, which is not known", j->key, head[6]);
     PDM_TRY(take(j, s, head + 8, head[6] == 1 ? 2 : 4, "header"));
     len = (uint32_t)head[8] | (uint32_t)head[9] << 8;
     if (head[6] > 1)
@@ -414,7 +415,8 @@ static pdm_status from_fortran(pdm_tensor *t)
         stride[d] = stride[d - 1] * t->dims[d - 1];
     int64_t from = 0;
     for (int64_t i = 0; i < count; i++) {
-        memcpy((char *)out.data + (size_t)i * size, (const char *)t->data + (size_t)from * size, size);
+        memcpy((char *)out.data + (size_t)i * size, (const char *)t->data + (size_t)from * size,
+               size);
         for (int d = t->rank - 1; d >= 0; d--) {
             from += stride[d];
             if (++index[d] < t->dims[d])
@@ -468,7 +470,7 @@ static pdm_status read_array(job *j, source *s, pdm_tensor *out)
     return h.fortran ? from_fortran(out) : PDM_OK;
 }
 
-/* ---- archives ----------------------------------------------------------------------------------- */
+/* ---- archives -------------------------------------------------------------------------------- */
 
 static char *key_of(const char *name)
 {
@@ -487,7 +489,8 @@ static pdm_status check_entry(job *j, const zip_stat_t *st)
                               ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
 
     if ((st->valid & need) != need)
-        return REFUSE(j, PDM_D_NPZ_FORM, NULL, "the archive does not tell the sizes of '%s'", j->key);
+        return REFUSE(j, PDM_D_NPZ_FORM, NULL, "the archive does not tell the sizes of '%s'",
+                      j->key);
     if (st->encryption_method != ZIP_EM_NONE ||
         (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE))
         return REFUSE(j, PDM_D_NPZ_FORM, NULL, "'%s' is packed in a way that numpy does not use",
@@ -589,7 +592,8 @@ static pdm_status read_lone(pdm_npz *npz, job *j, int fd, uint64_t size)
     if (!key)
         return PDM_NOMEM;
     j->key = key;
-    status = size > j->budget ? REFUSE(j, PDM_D_LIMIT, NULL, "the file is larger than allowed") : PDM_OK;
+    status =
+        size > j->budget ? REFUSE(j, PDM_D_LIMIT, NULL, "the file is larger than allowed") : PDM_OK;
     if (status == PDM_OK)
         status = read_array(j, &s, &tensor);
     if (status == PDM_OK)
@@ -611,7 +615,8 @@ pdm_status pdm_npz_read(pdm_npz *npz, const char *path, uint64_t max_bytes, pdm_
     if (size == 0)
         status = REFUSE(&j, PDM_D_FILE_EMPTY, NULL, "the file is empty");
     else if (size < sizeof magic || pdm_file_read_at(fd, 0, magic, sizeof magic) != PDM_OK)
-        status = REFUSE(&j, PDM_D_NPZ_FORM, "is the file cut off?", "the file is neither .npz nor .npy");
+        status =
+            REFUSE(&j, PDM_D_NPZ_FORM, "is the file cut off?", "the file is neither .npz nor .npy");
     else if (!memcmp(magic, "\x93NUMPY", 6))
         status = read_lone(npz, &j, fd, size);
     else if (!memcmp(magic, "PK", 2))

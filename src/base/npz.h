@@ -14,7 +14,7 @@
 #include "base/diag.h"
 #include "base/tensor.h"
 
-#define PDM_NPZ_MAX_BYTES ((uint64_t)1 << 34) /* of all arrays together, unpacked */
+#define PDM_NPZ_MAX_BYTES   ((uint64_t)1 << 34) /* of all arrays together, unpacked */
 #define PDM_NPZ_MAX_ENTRIES 65536
 
 typedef struct pdm_npz_entry {
@@ -46,7 +46,7 @@ PDM_MUST_USE pdm_status pdm_npz_add_lod(pdm_npz *npz, const char *side, const ch
 PDM_MUST_USE pdm_status pdm_npz_write(const pdm_npz *npz, const char *path, bool replace,
                                       pdm_diag_sink *sink);
 
-/* ---- keys --------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 typedef enum pdm_npz_kind { PDM_NPZ_PLAIN, PDM_NPZ_IN, PDM_NPZ_OUT, PDM_NPZ_LOD } pdm_npz_kind;
 

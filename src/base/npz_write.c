@@ -7,7 +7,13 @@
 #include "base/file.h"
 #include "base/npz.h"
 
-enum { FLAG_UTF8 = 0x800, ZIP_VERSION_45 = 45, DATE_1980 = 0x21, LOCAL_EXTRA = 20, CENTRAL_EXTRA = 28 };
+enum {
+    FLAG_UTF8 = 0x800,
+    ZIP_VERSION_45 = 45,
+    DATE_1980 = 0x21,
+    LOCAL_EXTRA = 20,
+    CENTRAL_EXTRA = 28
+};
 
 typedef struct member {
     char *name; /* malloc'ed: key and ".npy" */
@@ -15,7 +21,7 @@ typedef struct member {
     uint32_t crc;
 } member;
 
-/* ---- checksum ----------------------------------------------------------------------------------- */
+/* ---- checksum -------------------------------------------------------------------------------- */
 
 typedef struct crc_table {
     uint32_t row[256];
@@ -41,17 +47,30 @@ static uint32_t crc_add(const crc_table *table, uint32_t crc, const void *data, 
     return ~crc;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static const char *descr_of(pdm_dtype dtype)
 {
     static const char *const names[PDM_DTYPE_COUNT] = {
-        [PDM_BOOL] = "|b1", [PDM_I8] = "|i1",  [PDM_U8] = "|u1",       [PDM_I16] = "<i2",
-        [PDM_U16] = "<u2",  [PDM_I32] = "<i4", [PDM_U32] = "<u4",      [PDM_I64] = "<i8",
-        [PDM_U64] = "<u8",  [PDM_F16] = "<f2", [PDM_F32] = "<f4",      [PDM_F64] = "<f8",
-        [PDM_C64] = "<c8",  [PDM_C128] = "<c16",
+        [PDM_BOOL] = "|b1",
+        [PDM_I8] = "|i1",
+        [PDM_U8] = "|u1",
+        [PDM_I16] = "<i2",
+        [PDM_U16] = "<u2",
+        [PDM_I32] = "<i4",
+        [PDM_U32] = "<u4",
+        [PDM_I64] = "<i8",
+        [PDM_U64] = "<u8",
+        [PDM_F16] = "<f2",
+        [PDM_F32] = "<f4",
+        [PDM_F64] = "<f8",
+        [PDM_C64] = "<c8",
+        [PDM_C128] = "<c16",
         /* Types that numpy lacks are stored as their bits. */
-        [PDM_BF16] = "<u2", [PDM_F8E4M3FN] = "|u1", [PDM_F8E5M2] = "|u1", [PDM_INDEX] = "<i8",
+        [PDM_BF16] = "<u2",
+        [PDM_F8E4M3FN] = "|u1",
+        [PDM_F8E5M2] = "|u1",
+        [PDM_INDEX] = "<i8",
     };
 
     return (unsigned)dtype < PDM_DTYPE_COUNT ? names[dtype] : NULL;
@@ -64,11 +83,13 @@ static size_t array_header(const pdm_tensor *t, char out[HEADER_ROOM])
 {
     size_t n = 10;
 
-    n += (size_t)snprintf(out + n, HEADER_ROOM - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                          descr_of(t->dtype));
+    n += (size_t)snprintf(out + n, HEADER_ROOM - n,
+                          "{'descr': '%s', 'fortran_order': False, 'shape': (", descr_of(t->dtype));
     for (int i = 0; i < t->rank; i++)
         n += (size_t)snprintf(out + n, HEADER_ROOM - n, "%lld%s", (long long)t->dims[i],
-                              i + 1 < t->rank ? ", " : t->rank == 1 ? "," : "");
+                              i + 1 < t->rank ? ", "
+                              : t->rank == 1  ? ","
+                                              : "");
     n += (size_t)snprintf(out + n, HEADER_ROOM - n, "), }");
     while ((n + 1) % 64 != 0)
         out[n++] = ' ';
@@ -79,7 +100,7 @@ static size_t array_header(const pdm_tensor *t, char out[HEADER_ROOM])
     return n;
 }
 
-/* ---- records of the archive --------------------------------------------------------------------- */
+/* ---- records of the archive ------------------------------------------------------------------ */
 
 static void put(pdm_out *out, uint64_t value, int bytes)
 {
@@ -159,7 +180,7 @@ static void put_end(pdm_out *out, size_t count, uint64_t at, uint64_t size)
     put(out, 0, 2);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static char *member_name(const char *key)
 {

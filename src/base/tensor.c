@@ -16,7 +16,7 @@ struct pdm_lod {
     const int64_t *const *levels; /* likewise */
 };
 
-/* ---- references --------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 void pdm_buffer_retain(pdm_buffer *buffer)
 {
@@ -159,7 +159,7 @@ size_t pdm_tensor_bytes(const pdm_tensor *tensor)
     return (size_t)pdm_tensor_count(tensor) * pdm_dtype_size(tensor->dtype);
 }
 
-/* ---- LoD ---------------------------------------------------------------------------------------- */
+/* ---- LoD ------------------------------------------------------------------------------------- */
 
 size_t pdm_tensor_num_lod(const pdm_tensor *tensor)
 {

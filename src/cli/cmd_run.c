@@ -36,7 +36,7 @@ static void print_text(void *user, const char *text)
         fputs(text, stderr);
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 enum { MAX_RANK = 16 };
 
@@ -172,7 +172,8 @@ static pdm_status set_inputs(runner *r)
         if (status == PDM_OK)
             status = given_inputs(r);
     } else if (!r->options->has[OPT_RANDOM] && pdm_plan_num_inputs(r->plan) > 0) {
-        cli_usage(r->report, "give them with --io FILE.npz, or use --random", "the model has inputs");
+        cli_usage(r->report, "give them with --io FILE.npz, or use --random",
+                  "the model has inputs");
         return PDM_INVALID_ARG;
     }
     if (status == PDM_OK && r->options->has[OPT_RANDOM])
@@ -180,7 +181,7 @@ static pdm_status set_inputs(runner *r)
     return status;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static pdm_status prepare(runner *r)
 {
@@ -232,8 +233,8 @@ static pdm_status write_results(runner *r)
     if (status == PDM_OK)
         status = pdm_session_record(r->session, r->options->has[OPT_RANDOM], r->recorded);
     if (status == PDM_OK && r->options->arg[OPT_OUTPUT])
-        status = pdm_bundle_write(r->recorded, r->options->arg[OPT_OUTPUT],
-                                  r->options->has[OPT_FORCE]);
+        status =
+            pdm_bundle_write(r->recorded, r->options->arg[OPT_OUTPUT], r->options->has[OPT_FORCE]);
     if (status == PDM_OK && r->options->arg[OPT_TRACE])
         status = write_trace(r);
     if (status == PDM_OK && r->options->has[OPT_PROFILE])
@@ -256,7 +257,7 @@ static pdm_status run(runner *r)
     return status == PDM_OK ? write_results(r) : status;
 }
 
-/* ---- what is printed -------------------------------------------------------------------------- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 static void print_output(const pdm_tensor_info *info, const pdm_tensor_view *view)
 {

@@ -63,7 +63,7 @@ pdm_status pdm_ir_infer_run(pdm_ir_infer *in)
     return desc && desc->infer ? desc->infer(in) : PDM_OK;
 }
 
-/* ---- attributes ---- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 pdm_ir_attr pdm_ir_state_attr(const pdm_ir_op_state *state, const char *name)
 {
@@ -206,7 +206,7 @@ int64_t pdm_ir_ints_at(const pdm_ir_ints *ints, size_t index, int64_t fallback)
     return index < ints->n && ints->known[index] ? ints->v[index] : fallback;
 }
 
-/* ---- constant operands ---- */
+/* ---- constant operands ----------------------------------------------------------------------- */
 
 static bool full_ints(const pdm_ir_op *op, int64_t *out, size_t capacity, size_t *out_count)
 {
@@ -262,7 +262,7 @@ bool pdm_ir_const_ints(const pdm_ir_value *value, int64_t *out, size_t capacity,
     return true;
 }
 
-/* ---- operands ---- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 const pdm_ir_value *pdm_ir_in_value(const pdm_ir_infer *in, size_t index)
 {
@@ -359,7 +359,7 @@ bool pdm_ir_in_int(const pdm_ir_infer *in, size_t index, int64_t *out)
     return true;
 }
 
-/* ---- results ---- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 void pdm_ir_out_meta(pdm_ir_infer *in, size_t result, const pdm_ir_meta *meta)
 {
@@ -391,7 +391,7 @@ void pdm_ir_out_vec(pdm_ir_infer *in, size_t result, pdm_dtype dtype, int64_t di
     pdm_ir_out_dims(in, result, dtype, 1, &dim);
 }
 
-/* ---- metas and dims ---- */
+/* ---- metas and dims -------------------------------------------------------------------------- */
 
 pdm_ir_meta pdm_ir_meta_make(pdm_dtype dtype, int rank, const int64_t *dims)
 {

@@ -89,7 +89,7 @@ pdm_status pdm_ir_infer_select_output(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- vectors ---- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 pdm_status pdm_ir_infer_combine(pdm_ir_infer *in)
 {
@@ -115,7 +115,7 @@ pdm_status pdm_ir_infer_vector_split(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- tensor arrays ---- */
+/* ---- tensor arrays --------------------------------------------------------------------------- */
 
 static void out_array(pdm_ir_infer *in, pdm_dtype dtype, const pdm_ir_meta *element)
 {

@@ -113,7 +113,7 @@ pdm_status pdm_ir_infer_cholesky_solve(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- Fourier transforms ---- */
+/* ---- Fourier transforms ---------------------------------------------------------------------- */
 
 static int last_axis(const pdm_ir_infer *in, int rank)
 {

@@ -4,7 +4,7 @@
 
 #include "ir/infer_impl.h"
 
-/* ---- reshape and friends ---- */
+/* ---- reshape and friends --------------------------------------------------------------------- */
 
 /* A shape operand, where -1 is the rest and 0 copies from x. */
 pdm_status pdm_ir_infer_reshape(pdm_ir_infer *in)
@@ -130,7 +130,7 @@ pdm_status pdm_ir_infer_transpose(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- repetition ---- */
+/* ---- repetition ------------------------------------------------------------------------------ */
 
 pdm_status pdm_ir_infer_expand(pdm_ir_infer *in)
 {
@@ -207,7 +207,7 @@ pdm_status pdm_ir_infer_repeat_interleave_tensor(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- joining and splitting ---- */
+/* ---- joining and splitting ------------------------------------------------------------------- */
 
 pdm_status pdm_ir_infer_concat(pdm_ir_infer *in)
 {
@@ -336,7 +336,7 @@ pdm_status pdm_ir_infer_meshgrid(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- slices ---- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 /* Length of start:end:step over a known dim; limits beyond it are clamped. */
 static int64_t slice_length(int64_t dim, int64_t start, int64_t end, int64_t step)
@@ -439,7 +439,7 @@ pdm_status pdm_ir_infer_crop(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- padding ---- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 /* Pairs for every axis, from the first. */
 pdm_status pdm_ir_infer_pad(pdm_ir_infer *in)
@@ -498,7 +498,7 @@ pdm_status pdm_ir_infer_pad2d(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- gathering ---- */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 /* x, index, axis */
 pdm_status pdm_ir_infer_gather(pdm_ir_infer *in)
@@ -597,7 +597,7 @@ pdm_status pdm_ir_infer_diag(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- blocks of images and signals ---- */
+/* ---- blocks of images and signals ------------------------------------------------------------ */
 
 /* Channels to space by `upscale_factor`, or back by `downscale_factor`. */
 static void shuffle(pdm_ir_infer *in, int64_t factor, bool up)

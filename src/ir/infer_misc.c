@@ -3,7 +3,7 @@
 
 #include "ir/infer_impl.h"
 
-/* ---- sequences ---- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* emission [rows, tags], or [batch, time, tags] with lengths */
 pdm_status pdm_ir_infer_crf_decoding(pdm_ir_infer *in)
@@ -109,7 +109,7 @@ pdm_status pdm_ir_infer_repeated_fc(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- quantization ---- */
+/* ---- quantization ---------------------------------------------------------------------------- */
 
 /* x and one scale a channel */
 pdm_status pdm_ir_infer_channel_wise_quantize(pdm_ir_infer *in)
@@ -150,7 +150,7 @@ pdm_status pdm_ir_infer_weight_quantize(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- counting ---- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 /* Weighted counts are floating. */
 pdm_status pdm_ir_infer_bincount(pdm_ir_infer *in)
@@ -225,7 +225,7 @@ pdm_status pdm_ir_infer_unique_consecutive(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- graphs ---- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* x, src_index, dst_index, out_size: messages summed up at their targets, and how many came */
 static void receive(pdm_ir_infer *in, pdm_ir_meta message, size_t size_index)
@@ -282,7 +282,7 @@ pdm_status pdm_ir_infer_send_uv(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- einsum ---- */
+/* ---- einsum ---------------------------------------------------------------------------------- */
 
 /* Dims of the letters of one operand; false when the term has an ellipsis or does not fit. */
 static bool einsum_term(const char **at, const char *end, const pdm_ir_meta *x, int64_t *sizes)

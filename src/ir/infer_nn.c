@@ -3,7 +3,7 @@
 
 #include "ir/infer_impl.h"
 
-/* ---- windows: what convolution and pooling share ---- */
+/* ---- windows: what convolution and pooling share --------------------------------------------- */
 
 typedef struct window {
     int spatial; /* number of spatial axes */
@@ -181,7 +181,7 @@ pdm_status pdm_ir_infer_conv_transpose(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- pooling ---- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 static void pool(pdm_ir_infer *in, const pdm_ir_ints *kernel, int rank, pdm_ir_meta *out)
 {
@@ -310,7 +310,7 @@ pdm_status pdm_ir_infer_fold(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- interpolation ---- */
+/* ---- interpolation --------------------------------------------------------------------------- */
 
 static int64_t scaled(int64_t size, pdm_ir_attr scales, uint32_t i)
 {
@@ -356,7 +356,7 @@ pdm_status pdm_ir_infer_interp(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- normalisation ---- */
+/* ---- normalisation --------------------------------------------------------------------------- */
 
 /* Statistics of half precision are kept in float32. */
 static pdm_dtype statistics_of(pdm_dtype dtype)
@@ -434,7 +434,7 @@ pdm_status pdm_ir_infer_rms_norm(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- losses over classes ---- */
+/* ---- losses over classes --------------------------------------------------------------------- */
 
 /* softmax like x, loss with one class */
 pdm_status pdm_ir_infer_cross_entropy_with_softmax(pdm_ir_infer *in)
@@ -481,7 +481,7 @@ pdm_status pdm_ir_infer_identity_loss(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- recurrent layers ---- */
+/* ---- recurrent layers ------------------------------------------------------------------------ */
 
 /* x [time, batch, features], states (vector), weights, lengths, dropout state: out, dropout state,
  * states, reserve */
@@ -501,7 +501,7 @@ pdm_status pdm_ir_infer_rnn(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* ---- others ---- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 pdm_status pdm_ir_infer_maxout(pdm_ir_infer *in)
 {

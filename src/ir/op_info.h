@@ -1,7 +1,9 @@
 /*
- * Op rows and op infos. A row (ops/pd_op.def, builtin.def, cf.def) is constant data: operands, attributes, results, effects, infer-meta hook. An info
- * is a row made known to a context on first use, together with traits and the interfaces that upper layers attached; both are kept
- * sorted by id and found by bisection. Ops of the `legacy` dialect have no row: any number of operands and results.
+ * Op rows and op infos. A row (ops/pd_op.def, builtin.def, cf.def) is constant data: operands,
+ * attributes, results, effects, infer-meta hook. An info is a row made known to a context on first
+ * use, together with traits and the interfaces that upper layers attached; both are kept sorted by
+ * id and found by bisection. Ops of the `legacy` dialect have no row: any number of operands and
+ * results.
  */
 #ifndef PDM_IR_OP_INFO_H
 #define PDM_IR_OP_INFO_H
@@ -9,9 +11,14 @@
 #include "ir/ir.h"
 
 typedef enum pdm_ir_operand_kind {
-    PDM_IR_OPERAND_TENSOR, PDM_IR_OPERAND_OPTIONAL, PDM_IR_OPERAND_VECTOR, PDM_IR_OPERAND_OPTIONAL_VECTOR,
-    PDM_IR_OPERAND_MUTABLE,    /* a scalar attribute that became an operand: pd_op.full when constant */
-    PDM_IR_OPERAND_MUTABLE_INTS, /* an integer array: pd_op.full_int_array, or a combine of tensors */
+    PDM_IR_OPERAND_TENSOR,
+    PDM_IR_OPERAND_OPTIONAL,
+    PDM_IR_OPERAND_VECTOR,
+    PDM_IR_OPERAND_OPTIONAL_VECTOR,
+    PDM_IR_OPERAND_MUTABLE, /* a scalar attribute that became an operand: pd_op.full when constant
+                             */
+    PDM_IR_OPERAND_MUTABLE_INTS, /* an integer array: pd_op.full_int_array, or a combine of tensors
+                                  */
     PDM_IR_OPERAND_MANY          /* any number of values; at most once in a row, and last */
 } pdm_ir_operand_kind;
 
@@ -20,20 +27,39 @@ typedef struct pdm_ir_operand_desc {
     pdm_ir_operand_kind kind;
 } pdm_ir_operand_desc;
 
-/* Declared attribute types. ARRAY_ANY: elements of any kind. SCALAR: any number, bool or complex. ANY: anything. */
+/* Declared attribute types. ARRAY_ANY: elements of any kind. SCALAR: any number, bool or complex.
+ * ANY: anything. */
 typedef enum pdm_ir_decl_type {
-    PDM_IR_T_BOOL, PDM_IR_T_I32, PDM_IR_T_I64, PDM_IR_T_F32, PDM_IR_T_F64, PDM_IR_T_STR, PDM_IR_T_ARRAY_BOOL, PDM_IR_T_ARRAY_I32, PDM_IR_T_ARRAY_I64,
-    PDM_IR_T_ARRAY_F32, PDM_IR_T_ARRAY_F64, PDM_IR_T_ARRAY_STR, PDM_IR_T_ARRAY_ANY, PDM_IR_T_INT_ARRAY, PDM_IR_T_DTYPE, PDM_IR_T_LAYOUT, PDM_IR_T_PLACE,
-    PDM_IR_T_SCALAR, PDM_IR_T_TYPE, PDM_IR_T_ANY
+    PDM_IR_T_BOOL,
+    PDM_IR_T_I32,
+    PDM_IR_T_I64,
+    PDM_IR_T_F32,
+    PDM_IR_T_F64,
+    PDM_IR_T_STR,
+    PDM_IR_T_ARRAY_BOOL,
+    PDM_IR_T_ARRAY_I32,
+    PDM_IR_T_ARRAY_I64,
+    PDM_IR_T_ARRAY_F32,
+    PDM_IR_T_ARRAY_F64,
+    PDM_IR_T_ARRAY_STR,
+    PDM_IR_T_ARRAY_ANY,
+    PDM_IR_T_INT_ARRAY,
+    PDM_IR_T_DTYPE,
+    PDM_IR_T_LAYOUT,
+    PDM_IR_T_PLACE,
+    PDM_IR_T_SCALAR,
+    PDM_IR_T_TYPE,
+    PDM_IR_T_ANY
 } pdm_ir_decl_type;
 
 typedef struct pdm_ir_attr_desc {
     const char *name;
-    pdm_ir_decl_type type;     /* in the newest version */
-    pdm_ir_decl_type old_type; /* before version `changed_in` (equal to type when it never changed) */
-    int changed_in;            /* 0: never */
-    int added_in;              /* 0: always there */
-    const char *default_json;  /* NULL: none */
+    pdm_ir_decl_type type; /* in the newest version */
+    pdm_ir_decl_type
+        old_type;   /* before version `changed_in` (equal to type when it never changed) */
+    int changed_in; /* 0: never */
+    int added_in;   /* 0: always there */
+    const char *default_json; /* NULL: none */
 } pdm_ir_attr_desc;
 
 typedef struct pdm_ir_result_desc {
@@ -42,8 +68,15 @@ typedef struct pdm_ir_result_desc {
 } pdm_ir_result_desc;
 
 enum { /* effects and kinds of an op: bits of pdm_ir_op_desc.flags */
-    PDM_IR_PURE = 1, PDM_IR_RANDOM = 2, PDM_IR_INPLACE = 4, PDM_IR_READS = 8, PDM_IR_WRITES = 16, PDM_IR_SIDE_EFFECT = 32, PDM_IR_TERMINATOR = 64,
-    PDM_IR_REGION = 128, PDM_IR_ALLOCATES = 256
+       PDM_IR_PURE = 1,
+       PDM_IR_RANDOM = 2,
+       PDM_IR_INPLACE = 4,
+       PDM_IR_READS = 8,
+       PDM_IR_WRITES = 16,
+       PDM_IR_SIDE_EFFECT = 32,
+       PDM_IR_TERMINATOR = 64,
+       PDM_IR_REGION = 128,
+       PDM_IR_ALLOCATES = 256
 };
 
 struct pdm_ir_infer;
@@ -64,8 +97,10 @@ typedef struct pdm_ir_op_desc {
 const pdm_ir_op_desc *pdm_ir_op_desc_find(const char *name);
 size_t pdm_ir_op_desc_count(void);
 const pdm_ir_op_desc *pdm_ir_op_desc_at(size_t index);
-const pdm_ir_attr_desc *pdm_ir_op_desc_attr(const pdm_ir_op_desc *desc, const char *name); /* NULL if absent */
-pdm_ir_decl_type pdm_ir_attr_desc_type(const pdm_ir_attr_desc *desc, int version); /* the type it has in that version */
+const pdm_ir_attr_desc *pdm_ir_op_desc_attr(const pdm_ir_op_desc *desc,
+                                            const char *name); /* NULL if absent */
+pdm_ir_decl_type pdm_ir_attr_desc_type(const pdm_ir_attr_desc *desc,
+                                       int version); /* the type it has in that version */
 /* Whether an attribute has a declared type; arrays of any length, also empty. */
 bool pdm_ir_decl_type_fits(pdm_ir_decl_type type, pdm_ir_attr attr);
 const char *pdm_ir_decl_type_name(pdm_ir_decl_type type); /* "i32", "array<f32>", ... */
@@ -73,24 +108,38 @@ const char *pdm_ir_decl_type_name(pdm_ir_decl_type type); /* "i32", "array<f32>"
 int pdm_ir_inplace_result(const char *op_name, int operand);
 
 typedef enum pdm_ir_interface_id {
-    PDM_IR_IF_INFER_META, PDM_IR_IF_SYMBOLIC_SHAPE, PDM_IR_IF_INPLACE, PDM_IR_IF_KERNEL, PDM_IR_IF_VJP, PDM_IR_IF_DECOMPOSE, PDM_IR_IF_LOWER, PDM_IR_IF_PRINT
+    PDM_IR_IF_INFER_META,
+    PDM_IR_IF_SYMBOLIC_SHAPE,
+    PDM_IR_IF_INPLACE,
+    PDM_IR_IF_KERNEL,
+    PDM_IR_IF_VJP,
+    PDM_IR_IF_DECOMPOSE,
+    PDM_IR_IF_LOWER,
+    PDM_IR_IF_PRINT
 } pdm_ir_interface_id;
 
 struct pdm_ir_op_info {
     const char *name;           /* interned, "pd_op.relu" */
     const pdm_ir_op_desc *desc; /* NULL for the legacy dialect */
     pdm_ir_context *context;
-    struct pdm_ir_interface { int id; const void *impl; } *interfaces; /* sorted by id */
+    struct pdm_ir_interface {
+        int id;
+        const void *impl;
+    } * interfaces; /* sorted by id */
     size_t num_interfaces;
     const int *traits; /* sorted; the single bits of desc->flags */
     size_t num_traits;
 };
 
-/* The info of an op name, made on first use. NULL when there is no such row (and it is not "legacy.*"), or out of memory: *out_status tells. */
-const pdm_ir_op_info *pdm_ir_op_info_get(pdm_ir_context *context, const char *name, pdm_status *out_status /* may be NULL */);
+/* The info of an op name, made on first use. NULL when there is no such row (and it is not
+ * "legacy.*"), or out of memory: *out_status tells. */
+const pdm_ir_op_info *pdm_ir_op_info_get(pdm_ir_context *context, const char *name,
+                                         pdm_status *out_status /* may be NULL */);
 bool pdm_ir_op_info_has_trait(const pdm_ir_op_info *info, int flag);
 const void *pdm_ir_op_info_interface(const pdm_ir_op_info *info, int id); /* NULL: not attached */
-/* Attach an implementation (borrowed, constant) to an op by name; upper layers do so when the context is created. */
-PDM_MUST_USE pdm_status pdm_ir_context_attach(pdm_ir_context *context, const char *op_name, int id, const void *impl);
+/* Attach an implementation (borrowed, constant) to an op by name; upper layers do so when the
+ * context is created. */
+PDM_MUST_USE pdm_status pdm_ir_context_attach(pdm_ir_context *context, const char *op_name, int id,
+                                              const void *impl);
 
 #endif

@@ -50,8 +50,7 @@ static pdm_status look_up(reader *r, const pdm_ir_json_id *operand, pdm_ir_value
     return PDM_OK;
 }
 
-/* ---- ops: their parts
- * -------------------------------------------------------------------------------------- */
+/* ---- ops: their parts ------------------------------------------------------------------------ */
 
 static pdm_status read_name(reader *r, uint32_t node, draft *d)
 {
@@ -193,8 +192,7 @@ static pdm_status normalize_param(reader *r, const draft *d)
     return PDM_OK;
 }
 
-/* ---- ops: checks against the row
- * --------------------------------------------------------------------------- */
+/* ---- ops: checks against the row ------------------------------------------------------------- */
 
 static void check_count(reader *r, draft *d, const char *what, const char *const *names,
                         size_t wanted, bool open, size_t found)
@@ -309,8 +307,7 @@ static pdm_status check_doubles(reader *r, draft *d)
     return PDM_OK;
 }
 
-/* ---- ops: making them
- * -------------------------------------------------------------------------------------- */
+/* ---- ops: making them ------------------------------------------------------------------------ */
 
 static pdm_status read_regions(reader *r, uint32_t array, draft *d)
 {

@@ -14,8 +14,7 @@ enum { MAX_LAYOUT_INDENT = 16 };
 typedef pdm_ir_json_reader reader;
 #define NO_NODE PDM_IR_JSON_NO_NODE
 
-/* ---- diagnostics and small parts
- * --------------------------------------------------------------------------- */
+/* ---- diagnostics and small parts ------------------------------------------------------------- */
 
 static pdm_loc here(reader *r, size_t offset)
 {
@@ -129,8 +128,7 @@ pdm_status pdm_ir_json_need_array(reader *r, uint32_t object, uint32_t node, con
     return PDM_OK;
 }
 
-/* ---- value ids
- * --------------------------------------------------------------------------------------------- */
+/* ---- value ids ------------------------------------------------------------------------------- */
 
 /* Enter a value under its id in the file; value NULL marks one whose op could not be made. */
 pdm_status pdm_ir_json_define(reader *r, const pdm_ir_json_value *decl, pdm_ir_value *value)
@@ -157,8 +155,7 @@ pdm_status pdm_ir_json_define(reader *r, const pdm_ir_json_value *decl, pdm_ir_v
     return PDM_VEC_PUSH(&r->entries, made) ? PDM_OK : PDM_NOMEM;
 }
 
-/* ---- blocks, regions, the program
- * -------------------------------------------------------------------------- */
+/* ---- blocks, regions, the program ------------------------------------------------------------ */
 
 static pdm_status read_block_args(reader *r, uint32_t node, pdm_ir_block *block)
 {
@@ -335,8 +332,7 @@ static pdm_status read_document(reader *r, pdm_ir_module *module)
     return r->worst;
 }
 
-/* ---- entry points
- * ------------------------------------------------------------------------------------------ */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 static size_t skip_blanks(const char *text, size_t size, size_t at)
 {

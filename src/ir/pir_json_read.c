@@ -20,8 +20,7 @@ typedef pdm_ir_json_reader reader;
 #define fail        pdm_ir_json_fail
 #define missing_key pdm_ir_json_missing
 
-/* ---- parts parsed by cJSON
- * --------------------------------------------------------------------------------- */
+/* ---- parts parsed by cJSON ------------------------------------------------------------------- */
 
 /* Give item and all below it their nodes. Recursion is bounded by MAX_PART_HEIGHT. */
 static void number_items(cJSON *item, uint32_t *next)
@@ -384,8 +383,7 @@ static pdm_status read_type(reader *r, const cJSON *item, pdm_ir_type *out)
     return status;
 }
 
-/* ---- attributes
- * -------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static pdm_status read_attr(reader *r, const cJSON *item, pdm_ir_attr *out);
 
@@ -655,8 +653,7 @@ static pdm_status read_attr(reader *r, const cJSON *item, pdm_ir_attr *out)
     return status;
 }
 
-/* ---- parts of an op
- * ---------------------------------------------------------------------------------------- */
+/* ---- parts of an op -------------------------------------------------------------------------- */
 
 /* Read a part with fn and free the tree. */
 static pdm_status with_part(reader *r, uint32_t node,

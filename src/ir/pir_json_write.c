@@ -271,8 +271,7 @@ static void put_type(writer *w, pdm_ir_type type)
     }
 }
 
-/* ---- attributes
- * -------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void put_float(writer *w, const char *tag, double value)
 {
@@ -704,8 +703,7 @@ static void put_program(writer *w, const pdm_ir_module *module)
     end(w, '}');
 }
 
-/* ---- entry points
- * ------------------------------------------------------------------------------------------ */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 static pdm_status write_program(const pdm_ir_module *module, const pdm_ir_json_layout *layout,
                                 pdm_buf *buf, pdm_out *out, pdm_diag_sink *sink)

@@ -28,7 +28,7 @@ typedef struct checker {
     bool out_of_memory;
 } checker;
 
-/* ---- blocks -------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool in_range(const checker *c, int32_t block)
 {
@@ -122,8 +122,7 @@ static bool is_within(const checker *c, int32_t inner, int32_t outer)
     return inner == outer;
 }
 
-/* ---- names that must be unique
- * ------------------------------------------------------------------- */
+/* ---- names that must be unique --------------------------------------------------------------- */
 
 #define NOT_SEEN SIZE_MAX
 
@@ -210,8 +209,7 @@ static void check_attr_names(checker *c, const pdm_lg_attr *attrs, size_t n)
     }
 }
 
-/* ---- variables and operations
- * -------------------------------------------------------------------- */
+/* ---- variables and operations ---------------------------------------------------------------- */
 
 /*
  * Shape inference of old releases multiplied unknown dimensions (-1 * 12 channels = -12), so a

@@ -13,8 +13,7 @@ typedef struct dump {
     int depth;
 } dump;
 
-/* ---- attribute values
- * ---------------------------------------------------------------------------- */
+/* ---- attribute values ------------------------------------------------------------------------ */
 
 static void put_scalar(pdm_buf *buf, const pdm_lg_scalar *scalar)
 {
@@ -160,7 +159,7 @@ static void put_attrs(pdm_buf *buf, const pdm_lg_attr *attrs, size_t n)
     pdm_buf_putc(buf, '}');
 }
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void indent(const dump *d)
 {
@@ -291,7 +290,7 @@ void pdm_lg_dump_text(const pdm_lg_program *program, pdm_buf *buf)
     each_root_block(program, buf, 0, text_block);
 }
 
-/* ---- dot ----------------------------------------------------------------------------------- */
+/* ---- dot ------------------------------------------------------------------------------------- */
 
 /* Edges between an op and the declarations of its arguments. */
 static void dot_edges(const dump *d, size_t block, size_t op_index, const pdm_lg_slot *slots,

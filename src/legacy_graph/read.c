@@ -16,7 +16,7 @@ typedef struct reader {
     pdm_lg_report report;
 } reader;
 
-/* ---- strings ------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 /* Printable stand-in for bytes that are no text. Long ones are cut: it is for diagnostics only. */
 static const char *escaped(reader *r, ProtobufCBinaryData bytes)
@@ -127,7 +127,7 @@ static pdm_status take_texts(reader *r, const ProtobufCBinaryData *bytes, size_t
     return PDM_OK;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* A copy of n numbers; also of none, so that lists are never NULL. */
 static pdm_status take_list(reader *r, const void *from, size_t n, size_t elem_size, void *out_list)
@@ -275,7 +275,7 @@ static pdm_status take_attrs(reader *r, PdmPb__OpDesc__Attr *const *from, size_t
     return PDM_OK;
 }
 
-/* ---- operations ---------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static int slot_order(const void *a, const void *b)
 {
@@ -318,7 +318,7 @@ static pdm_status take_op(reader *r, const PdmPb__OpDesc *from, pdm_lg_op *to)
     return take_attrs(r, from->attrs, from->n_attrs, &to->attrs);
 }
 
-/* ---- variables ----------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 /* Variable kinds and element types share one enum; 16, 34 and 35 are not in it. */
 static bool known_var_type(int32_t number)
@@ -443,7 +443,7 @@ static pdm_status take_var(reader *r, const PdmPb__VarDesc *from, pdm_lg_var *to
     return PDM_OK;
 }
 
-/* ---- blocks and the program ---------------------------------------------------------------- */
+/* ---- blocks and the program ------------------------------------------------------------------ */
 
 static pdm_status take_vars(reader *r, const PdmPb__BlockDesc *from, pdm_lg_block *to)
 {
@@ -546,7 +546,7 @@ static pdm_status take_program(reader *r, const PdmPb__ProgramDesc *from)
     return PDM_OK;
 }
 
-/* ---- decoding ------------------------------------------------------------------------------ */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 /*
  * protobuf-c allocates from an arena: its tree goes at once, nothing can leak on its error paths,

@@ -74,7 +74,7 @@ void pdm_lg_schemas_destroy(pdm_lg_schemas *schemas)
     free(schemas);
 }
 
-/* ---- default values ------------------------------------------------------------------------ */
+/* ---- default values -------------------------------------------------------------------------- */
 
 /* Rows are our own, so a row that does not parse is a fault of the library: PDM_INTERNAL. */
 typedef struct parser {
@@ -330,7 +330,7 @@ static pdm_status parse_value(parser *p, pdm_lg_attr *attr)
     return PDM_INTERNAL;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static size_t count_words(const char *text)
 {

@@ -1,4 +1,5 @@
-/* Reading legacy attributes: defaults from the schema, numbers converted between kinds when exact, everything else reported. */
+/* Reading legacy attributes: defaults from the schema, numbers converted between kinds when exact,
+ * everything else reported. */
 #include "translator/tr.h"
 
 #include <math.h>
@@ -24,13 +25,15 @@ static const pdm_lg_attr *need(pdm_tr_op *t, const char *name)
         return NULL;
     const pdm_lg_attr *attr = pdm_tr_attr(t, name);
     if (!attr)
-        pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, name, NULL, "op '%s' lacks its attribute '%s', which has no default", t->op->type, name);
+        pdm_tr_error(t, PDM_D_LG_MISSING_ATTR, name, NULL,
+                     "op '%s' lacks its attribute '%s', which has no default", t->op->type, name);
     return attr;
 }
 
 static void wrong_kind(pdm_tr_op *t, const pdm_lg_attr *attr, const char *wanted)
 {
-    pdm_tr_error(t, PDM_D_LG_ATTR_KIND, attr->name, NULL, "attribute '%s' of '%s' should be %s, but is %s", attr->name, t->op->type, wanted,
+    pdm_tr_error(t, PDM_D_LG_ATTR_KIND, attr->name, NULL,
+                 "attribute '%s' of '%s' should be %s, but is %s", attr->name, t->op->type, wanted,
                  pdm_lg_attr_type_name((int)attr->type));
 }
 
@@ -38,11 +41,21 @@ static bool to_int(const pdm_lg_attr *a, int64_t *out)
 {
     double d;
     switch (a->type) {
-    case PDM_LG_INT: *out = a->u.i; return true;
-    case PDM_LG_LONG: *out = a->u.l; return true;
-    case PDM_LG_BOOLEAN: *out = a->u.b; return true;
-    case PDM_LG_FLOAT: d = (double)a->u.f; break;
-    case PDM_LG_FLOAT64: d = a->u.d; break;
+    case PDM_LG_INT:
+        *out = a->u.i;
+        return true;
+    case PDM_LG_LONG:
+        *out = a->u.l;
+        return true;
+    case PDM_LG_BOOLEAN:
+        *out = a->u.b;
+        return true;
+    case PDM_LG_FLOAT:
+        d = (double)a->u.f;
+        break;
+    case PDM_LG_FLOAT64:
+        d = a->u.d;
+        break;
     case PDM_LG_SCALAR:
         if (a->u.scalar.type == PDM_LG_SCALAR_I64 || a->u.scalar.type == PDM_LG_SCALAR_BOOL) {
             *out = a->u.scalar.type == PDM_LG_SCALAR_I64 ? a->u.scalar.i : a->u.scalar.b;
@@ -52,7 +65,8 @@ static bool to_int(const pdm_lg_attr *a, int64_t *out)
         if (a->u.scalar.type != PDM_LG_SCALAR_F64)
             return false;
         break;
-    default: return false;
+    default:
+        return false;
     }
     if (!(d >= -9223372036854775808.0 && d < 9223372036854775808.0) || d != floor(d))
         return false;
@@ -63,19 +77,37 @@ static bool to_int(const pdm_lg_attr *a, int64_t *out)
 static bool to_double(const pdm_lg_attr *a, double *out)
 {
     switch (a->type) {
-    case PDM_LG_FLOAT: *out = (double)a->u.f; return true;
-    case PDM_LG_FLOAT64: *out = a->u.d; return true;
-    case PDM_LG_INT: *out = a->u.i; return true;
-    case PDM_LG_LONG: *out = (double)a->u.l; return true;
-    case PDM_LG_BOOLEAN: *out = a->u.b; return true;
+    case PDM_LG_FLOAT:
+        *out = (double)a->u.f;
+        return true;
+    case PDM_LG_FLOAT64:
+        *out = a->u.d;
+        return true;
+    case PDM_LG_INT:
+        *out = a->u.i;
+        return true;
+    case PDM_LG_LONG:
+        *out = (double)a->u.l;
+        return true;
+    case PDM_LG_BOOLEAN:
+        *out = a->u.b;
+        return true;
     case PDM_LG_SCALAR:
         switch (a->u.scalar.type) {
-        case PDM_LG_SCALAR_F64: *out = a->u.scalar.r; return true;
-        case PDM_LG_SCALAR_I64: *out = (double)a->u.scalar.i; return true;
-        case PDM_LG_SCALAR_BOOL: *out = a->u.scalar.b; return true;
-        default: return false;
+        case PDM_LG_SCALAR_F64:
+            *out = a->u.scalar.r;
+            return true;
+        case PDM_LG_SCALAR_I64:
+            *out = (double)a->u.scalar.i;
+            return true;
+        case PDM_LG_SCALAR_BOOL:
+            *out = a->u.scalar.b;
+            return true;
+        default:
+            return false;
         }
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -127,7 +159,8 @@ const char *pdm_tr_string(pdm_tr_op *t, const char *name)
     return a->u.s;
 }
 
-/* Integers of a list attribute, or of a single number, in scratch memory; NULL: of another kind, or out of memory. */
+/* Integers of a list attribute, or of a single number, in scratch memory; NULL: of another kind, or
+ * out of memory. */
 static int64_t *to_ints(pdm_tr *tr, const pdm_lg_attr *a, size_t *out_count)
 {
     bool list = a->type == PDM_LG_INTS || a->type == PDM_LG_LONGS || a->type == PDM_LG_BOOLEANS;
@@ -157,7 +190,8 @@ static int64_t *to_ints(pdm_tr *tr, const pdm_lg_attr *a, size_t *out_count)
 static double *to_doubles(pdm_tr *tr, const pdm_lg_attr *a, size_t *out_count)
 {
     double single = 0;
-    bool list = a->type == PDM_LG_FLOATS || a->type == PDM_LG_FLOAT64S || a->type == PDM_LG_INTS || a->type == PDM_LG_LONGS;
+    bool list = a->type == PDM_LG_FLOATS || a->type == PDM_LG_FLOAT64S || a->type == PDM_LG_INTS ||
+                a->type == PDM_LG_LONGS;
     if (!list && !to_double(a, &single))
         return NULL;
     size_t n = list ? a->count : 1;
@@ -168,11 +202,20 @@ static double *to_doubles(pdm_tr *tr, const pdm_lg_attr *a, size_t *out_count)
     }
     for (size_t i = 0; i < n; i++) {
         switch (a->type) {
-        case PDM_LG_FLOATS: values[i] = (double)a->u.floats[i]; break;
-        case PDM_LG_FLOAT64S: values[i] = a->u.doubles[i]; break;
-        case PDM_LG_INTS: values[i] = a->u.ints[i]; break;
-        case PDM_LG_LONGS: values[i] = (double)a->u.longs[i]; break;
-        default: values[i] = single;
+        case PDM_LG_FLOATS:
+            values[i] = (double)a->u.floats[i];
+            break;
+        case PDM_LG_FLOAT64S:
+            values[i] = a->u.doubles[i];
+            break;
+        case PDM_LG_INTS:
+            values[i] = a->u.ints[i];
+            break;
+        case PDM_LG_LONGS:
+            values[i] = (double)a->u.longs[i];
+            break;
+        default:
+            values[i] = single;
         }
     }
     *out_count = n;
@@ -226,7 +269,9 @@ static bool legacy_dtype(pdm_tr_op *t, const char *name, int64_t number, pdm_dty
         return true;
     *out = number >= 0 && number < 1000 ? pdm_dtype_from_legacy((int)number) : PDM_UNDEFINED;
     if (*out == PDM_UNDEFINED)
-        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, name, NULL, "attribute '%s' of '%s' is %lld, which is no element type", name, t->op->type, (long long)number);
+        pdm_tr_error(t, PDM_D_LG_ATTR_VALUE, name, NULL,
+                     "attribute '%s' of '%s' is %lld, which is no element type", name, t->op->type,
+                     (long long)number);
     return *out != PDM_UNDEFINED;
 }
 
@@ -241,42 +286,60 @@ pdm_dtype pdm_tr_dtype(pdm_tr_op *t, const char *name)
     return dtype;
 }
 
-/* ---- conversion to PIR attributes --------------------------------------------------------------------------- */
+/* ---- conversion to PIR attributes ------------------------------------------------------------ */
 
 static const char *wanted_text(pdm_ir_decl_type type)
 {
     switch (type) {
-    case PDM_IR_T_BOOL: return "a boolean";
+    case PDM_IR_T_BOOL:
+        return "a boolean";
     case PDM_IR_T_I32:
-    case PDM_IR_T_I64: return "an integer";
+    case PDM_IR_T_I64:
+        return "an integer";
     case PDM_IR_T_F32:
     case PDM_IR_T_F64:
-    case PDM_IR_T_SCALAR: return "a number";
-    case PDM_IR_T_STR: return "a string";
-    case PDM_IR_T_ARRAY_STR: return "a list of strings";
+    case PDM_IR_T_SCALAR:
+        return "a number";
+    case PDM_IR_T_STR:
+        return "a string";
+    case PDM_IR_T_ARRAY_STR:
+        return "a list of strings";
     case PDM_IR_T_ARRAY_F32:
-    case PDM_IR_T_ARRAY_F64: return "a list of numbers";
-    case PDM_IR_T_DTYPE: return "an element type number";
-    default: return "a list of integers";
+    case PDM_IR_T_ARRAY_F64:
+        return "a list of numbers";
+    case PDM_IR_T_DTYPE:
+        return "an element type number";
+    default:
+        return "a list of integers";
     }
 }
 
 static pdm_ir_attr convert_scalar(pdm_tr_op *t, const pdm_lg_attr *a)
 {
     switch (a->type) {
-    case PDM_LG_FLOAT: return pdm_tr_a_f32(t, (double)a->u.f);
-    case PDM_LG_FLOAT64: return pdm_tr_a_f64(t, a->u.d);
-    case PDM_LG_INT: return pdm_tr_a_i32(t, a->u.i);
-    case PDM_LG_LONG: return pdm_tr_a_i64(t, a->u.l);
-    case PDM_LG_BOOLEAN: return pdm_tr_a_bool(t, a->u.b);
+    case PDM_LG_FLOAT:
+        return pdm_tr_a_f32(t, (double)a->u.f);
+    case PDM_LG_FLOAT64:
+        return pdm_tr_a_f64(t, a->u.d);
+    case PDM_LG_INT:
+        return pdm_tr_a_i32(t, a->u.i);
+    case PDM_LG_LONG:
+        return pdm_tr_a_i64(t, a->u.l);
+    case PDM_LG_BOOLEAN:
+        return pdm_tr_a_bool(t, a->u.b);
     case PDM_LG_SCALAR:
         switch (a->u.scalar.type) {
-        case PDM_LG_SCALAR_BOOL: return pdm_tr_a_bool(t, a->u.scalar.b);
-        case PDM_LG_SCALAR_I64: return pdm_tr_a_i64(t, a->u.scalar.i);
-        case PDM_LG_SCALAR_F64: return pdm_tr_a_f64(t, a->u.scalar.r);
-        default: return NULL;
+        case PDM_LG_SCALAR_BOOL:
+            return pdm_tr_a_bool(t, a->u.scalar.b);
+        case PDM_LG_SCALAR_I64:
+            return pdm_tr_a_i64(t, a->u.scalar.i);
+        case PDM_LG_SCALAR_F64:
+            return pdm_tr_a_f64(t, a->u.scalar.r);
+        default:
+            return NULL;
         }
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -303,22 +366,31 @@ static pdm_ir_attr convert(pdm_tr_op *t, const pdm_lg_attr *a, pdm_ir_decl_type 
     bool b;
     size_t n;
     switch (type) {
-    case PDM_IR_T_BOOL: return to_bool(a, &b) ? pdm_tr_a_bool(t, b) : NULL;
-    case PDM_IR_T_I32: return to_int(a, &i) && i >= INT32_MIN && i <= INT32_MAX ? pdm_tr_a_i32(t, i) : NULL;
-    case PDM_IR_T_I64: return to_int(a, &i) ? pdm_tr_a_i64(t, i) : NULL;
-    case PDM_IR_T_F32: return to_double(a, &d) ? pdm_tr_a_f32(t, d) : NULL;
-    case PDM_IR_T_F64: return to_double(a, &d) ? pdm_tr_a_f64(t, d) : NULL;
-    case PDM_IR_T_SCALAR: return convert_scalar(t, a);
-    case PDM_IR_T_STR: return a->type == PDM_LG_STRING ? pdm_tr_a_str(t, a->u.s) : NULL;
+    case PDM_IR_T_BOOL:
+        return to_bool(a, &b) ? pdm_tr_a_bool(t, b) : NULL;
+    case PDM_IR_T_I32:
+        return to_int(a, &i) && i >= INT32_MIN && i <= INT32_MAX ? pdm_tr_a_i32(t, i) : NULL;
+    case PDM_IR_T_I64:
+        return to_int(a, &i) ? pdm_tr_a_i64(t, i) : NULL;
+    case PDM_IR_T_F32:
+        return to_double(a, &d) ? pdm_tr_a_f32(t, d) : NULL;
+    case PDM_IR_T_F64:
+        return to_double(a, &d) ? pdm_tr_a_f64(t, d) : NULL;
+    case PDM_IR_T_SCALAR:
+        return convert_scalar(t, a);
+    case PDM_IR_T_STR:
+        return a->type == PDM_LG_STRING ? pdm_tr_a_str(t, a->u.s) : NULL;
     case PDM_IR_T_DTYPE: {
         pdm_dtype dtype;
         if (a->type != PDM_LG_INT && a->type != PDM_LG_LONG)
             return NULL;
-        return to_int(a, &i) && legacy_dtype(t, a->name, i, &dtype) ? pdm_tr_a_dtype(t, dtype) : NULL;
+        return to_int(a, &i) && legacy_dtype(t, a->name, i, &dtype) ? pdm_tr_a_dtype(t, dtype)
+                                                                    : NULL;
     }
     case PDM_IR_T_ARRAY_I32:
     case PDM_IR_T_ARRAY_I64:
-    case PDM_IR_T_INT_ARRAY: return convert_ints(t, a, type);
+    case PDM_IR_T_INT_ARRAY:
+        return convert_ints(t, a, type);
     case PDM_IR_T_ARRAY_BOOL: {
         if (a->type != PDM_LG_BOOLEANS)
             return NULL;
@@ -342,7 +414,8 @@ static pdm_ir_attr convert(pdm_tr_op *t, const pdm_lg_attr *a, pdm_ir_decl_type 
             pdm_tr_nomem(t->tr);
         return attr;
     }
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 

@@ -4,9 +4,10 @@
 
 #include "translator/flow.h"
 
-/* Each loop whose types grow is translated again, which doubles the work at each depth: from this one on, all dims are taken for unknown. */
+/* Each loop whose types grow is translated again, which doubles the work at each depth: from this
+ * one on, all dims are taken for unknown. */
 #define MAX_RETRY_DEPTH 3
-#define MAX_ATTEMPTS 3
+#define MAX_ATTEMPTS    3
 
 /* A variable that a region hands on. */
 typedef struct carried {
@@ -25,7 +26,7 @@ void pdm_tr_flow_prepare(pdm_tr *tr)
         pdm_tr_nomem(tr);
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* The type that holds both: dims that differ become unknown. NULL: they do not fit together. */
 static pdm_ir_type merge_types(pdm_tr *tr, pdm_ir_type a, pdm_ir_type b)
@@ -48,13 +49,16 @@ static pdm_ir_type merge_types(pdm_tr *tr, pdm_ir_type a, pdm_ir_type b)
     return type;
 }
 
-/* A stand-in of a type, for a value that is never read when the program is sound: zeros (unknown dims as 1), or an empty array. */
+/* A stand-in of a type, for a value that is never read when the program is sound: zeros (unknown
+ * dims as 1), or an empty array. */
 static pdm_ir_value *stand_in(pdm_tr_op *t, pdm_ir_type type)
 {
     if (!type)
         return NULL;
     if (type->kind == PDM_IR_TENSOR_ARRAY) {
-        pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.create_array", PDM_TR_NO_OPS, PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, type->dtype), 0}), &type, 1);
+        pdm_ir_op *op =
+            pdm_tr_emit_typed(t, "pd_op.create_array", PDM_TR_NO_OPS,
+                              PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, type->dtype), 0}), &type, 1);
         return pdm_tr_result(op, 0);
     }
     if (type->kind != PDM_IR_DENSE_TENSOR || type->rank > PDM_MAX_RANK)
@@ -65,7 +69,8 @@ static pdm_ir_value *stand_in(pdm_tr_op *t, pdm_ir_type type)
     return pdm_tr_fill(t, dims, type->rank, type->dtype, 0);
 }
 
-/* dy2static fills names that a branch leaves undefined with a constant of a type of its own choice: a constant may take the other side's type. */
+/* dy2static fills names that a branch leaves undefined with a constant of a type of its own choice:
+ * a constant may take the other side's type. */
 static bool is_placeholder(const pdm_ir_value *value)
 {
     const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
@@ -74,7 +79,8 @@ static bool is_placeholder(const pdm_ir_value *value)
         value = pdm_ir_op_operand_value(op, 0);
         op = value ? pdm_ir_value_op(value) : NULL;
     }
-    return op && (pdm_ir_op_is(op, "pd_op.full") || pdm_ir_op_is(op, "pd_op.assign_value") || pdm_ir_op_is(op, "pd_op.assign_value_"));
+    return op && (pdm_ir_op_is(op, "pd_op.full") || pdm_ir_op_is(op, "pd_op.assign_value") ||
+                  pdm_ir_op_is(op, "pd_op.assign_value_"));
 }
 
 /* A constant in place of one of another element type. */
@@ -85,7 +91,7 @@ static pdm_ir_value *retyped_placeholder(pdm_tr_op *t, pdm_ir_value *value, pdm_
     return pdm_tr_cast(t, value, type->dtype);
 }
 
-/* ---- regions --------------------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 /* Inner declarations of a name that is known outside are other variables. */
 static void hide_locals(pdm_tr *tr, int32_t lg_block)
@@ -110,7 +116,8 @@ static bool is_parameter(const pdm_ir_value *value)
     return def && pdm_ir_op_is(def, "builtin.parameter");
 }
 
-/* Results share the memory of what is yielded: a parameter may be written in place later on, so a copy is handed on. */
+/* Results share the memory of what is yielded: a parameter may be written in place later on, so a
+ * copy is handed on. */
 static void emit_yield(pdm_tr_op *t, pdm_ir_value **values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -138,14 +145,14 @@ static pdm_ir_value *value_of(pdm_tr *tr, const pdm_lg_var *var)
     return value;
 }
 
-/* ---- if -------------------------------------------------------------------------------------------------------- */
+/* ---- if -------------------------------------------------------------------------------------- */
 
 /* One side of an if under construction: a legacy sub-block, or nothing. */
 typedef struct branch {
     int32_t sub;                   /* -1: no sub-block */
     const pdm_lg_var *const *vars; /* what each result is on this side */
     pdm_ir_region *region;
-    pdm_ir_value **values;         /* by result; NULL: this side has none */
+    pdm_ir_value **values; /* by result; NULL: this side has none */
 } branch;
 
 static void fill_branch(pdm_tr_op *t, branch *side, size_t n)
@@ -158,7 +165,8 @@ static void fill_branch(pdm_tr_op *t, branch *side, size_t n)
         pdm_tr_nomem(tr);
         return;
     }
-    pdm_tr_scope_push(tr, &scope, side->region->first, side->sub >= 0 ? side->sub : tr->scope->lg_block, false);
+    pdm_tr_scope_push(tr, &scope, side->region->first,
+                      side->sub >= 0 ? side->sub : tr->scope->lg_block, false);
     if (side->sub >= 0) {
         hide_locals(tr, side->sub);
         pdm_tr_block(tr, side->sub);
@@ -168,15 +176,18 @@ static void fill_branch(pdm_tr_op *t, branch *side, size_t n)
     pdm_tr_scope_pop(tr);
 }
 
-/* Agree on the result types; where one side has no value, or a placeholder of another type, it gets a stand-in of the other's type. */
-static bool settle_branches(pdm_tr_op *t, branch *on_true, branch *on_false, pdm_ir_type *types, size_t n)
+/* Agree on the result types; where one side has no value, or a placeholder of another type, it gets
+ * a stand-in of the other's type. */
+static bool settle_branches(pdm_tr_op *t, branch *on_true, branch *on_false, pdm_ir_type *types,
+                            size_t n)
 {
     branch *sides[2] = {on_true, on_false};
     for (size_t i = 0; i < n; i++) {
         pdm_ir_value *a = on_true->values[i], *b = on_false->values[i];
         int replace = !a ? 0 : !b ? 1 : -1;
         if (!a && !b) {
-            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, on_true->vars[i]->name, NULL, "no branch of '%s' gives a value for '%s'", t->op->type,
+            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, on_true->vars[i]->name, NULL,
+                         "no branch of '%s' gives a value for '%s'", t->op->type,
                          on_true->vars[i]->name);
             return false;
         }
@@ -189,13 +200,16 @@ static bool settle_branches(pdm_tr_op *t, branch *on_true, branch *on_false, pdm
             replace = is_placeholder(a) ? 0 : is_placeholder(b) ? 1 : -1;
         }
         if (replace < 0) {
-            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, on_true->vars[i]->name, NULL, "the branches give '%s' different types", on_true->vars[i]->name);
+            pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, on_true->vars[i]->name, NULL,
+                         "the branches give '%s' different types", on_true->vars[i]->name);
             return false;
         }
         pdm_tr_scope scope;
         pdm_ir_value *other = sides[!replace]->values[i], *old = sides[replace]->values[i];
-        pdm_tr_scope_push(t->tr, &scope, sides[replace]->region->first, t->tr->scope->lg_block, false);
-        sides[replace]->values[i] = old ? retyped_placeholder(t, old, other->type) : stand_in(t, other->type);
+        pdm_tr_scope_push(t->tr, &scope, sides[replace]->region->first, t->tr->scope->lg_block,
+                          false);
+        sides[replace]->values[i] =
+            old ? retyped_placeholder(t, old, other->type) : stand_in(t, other->type);
         pdm_tr_scope_pop(t->tr);
         if (!sides[replace]->values[i])
             return false;
@@ -228,12 +242,18 @@ static bool check_condition(pdm_tr_op *t, const pdm_ir_value *cond, const char *
     return fits;
 }
 
-static pdm_ir_op *create_region_op(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_type *types, size_t n,
+static pdm_ir_op *create_region_op(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
+                                   size_t num_operands, const pdm_ir_type *types, size_t n,
                                    pdm_ir_region *const *regions, size_t num_regions)
 {
     pdm_tr *tr = t->tr;
-    pdm_ir_op_state state = {.info = pdm_ir_op_info_get(tr->context, name, NULL), .operands = operands, .num_operands = num_operands,
-                             .result_types = types, .num_results = n, .regions = regions, .num_regions = num_regions};
+    pdm_ir_op_state state = {.info = pdm_ir_op_info_get(tr->context, name, NULL),
+                             .operands = operands,
+                             .num_operands = num_operands,
+                             .result_types = types,
+                             .num_results = n,
+                             .regions = regions,
+                             .num_regions = num_regions};
     pdm_ir_op *op = state.info ? pdm_ir_op_create(tr->context, &state) : NULL;
     if (!op) {
         pdm_tr_nomem(tr);
@@ -245,7 +265,8 @@ static pdm_ir_op *create_region_op(pdm_tr_op *t, const char *name, pdm_ir_value 
     return op;
 }
 
-static pdm_ir_op *emit_if(pdm_tr_op *t, pdm_ir_value *cond, branch *on_true, branch *on_false, size_t n)
+static pdm_ir_op *emit_if(pdm_tr_op *t, pdm_ir_value *cond, branch *on_true, branch *on_false,
+                          size_t n)
 {
     pdm_tr *tr = t->tr;
     pdm_ir_op *op = NULL;
@@ -260,7 +281,8 @@ static pdm_ir_op *emit_if(pdm_tr_op *t, pdm_ir_value *cond, branch *on_true, bra
         close_branch(t, on_false, n);
     }
     if (tr->status == PDM_OK && !t->failed)
-        op = create_region_op(t, "pd_op.if", &cond, 1, types, n, (pdm_ir_region *[]){on_true->region, on_false->region}, 2);
+        op = create_region_op(t, "pd_op.if", &cond, 1, types, n,
+                              (pdm_ir_region *[]){on_true->region, on_false->region}, 2);
     if (!op) {
         /* Values of the regions may be bound nowhere outside: they go with them. */
         if (on_true->region)
@@ -277,7 +299,8 @@ static bool is_seen_next_turn(const pdm_tr *tr, const pdm_lg_var *var, int32_t s
     return tr->loop_depth > 0 && pdm_map_find(&tr->flow->blocks[sub].exposed_set, var);
 }
 
-/* The variables that a branch hands on: written inside, and read where the branch cannot be seen. */
+/* The variables that a branch hands on: written inside, and read where the branch cannot be seen.
+ */
 static bool is_result(const pdm_tr *tr, const pdm_lg_var *var, int32_t sub)
 {
     return pdm_tr_flow_needed(tr, var, sub, -1, -1) || is_seen_next_turn(tr, var, sub);
@@ -302,15 +325,18 @@ static void lone_branch(pdm_tr_op *t, pdm_ir_value *cond, int32_t sub)
         pdm_tr_bind(tr, vars[i]->name, pdm_ir_op_result(op, i));
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------ */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
-static const pdm_lg_var *select_source(const pdm_tr *tr, const pdm_tr_pair *pair, size_t i, int which)
+static const pdm_lg_var *select_source(const pdm_tr *tr, const pdm_tr_pair *pair, size_t i,
+                                       int which)
 {
     const pdm_lg_op *op = &tr->program->blocks[pair->block].ops[pair->selects[i]];
-    return pdm_lg_lookup_var(tr->program, pair->block, pdm_lg_find_input(op, "X")->args[which], NULL);
+    return pdm_lg_lookup_var(tr->program, pair->block, pdm_lg_find_input(op, "X")->args[which],
+                             NULL);
 }
 
-static bool read_by_selects_only(const pdm_tr *tr, const pdm_tr_pair *pair, const pdm_lg_var *var, int32_t sub)
+static bool read_by_selects_only(const pdm_tr *tr, const pdm_tr_pair *pair, const pdm_lg_var *var,
+                                 int32_t sub)
 {
     const pdm_map_entry *e = pdm_map_find(&tr->flow->readers, var);
     const pdm_tr_readers *list = e ? e->value.ptr : NULL;
@@ -327,13 +353,15 @@ static bool read_by_selects_only(const pdm_tr *tr, const pdm_tr_pair *pair, cons
 }
 
 /* Variables written by one side that somebody else than the selects reads. */
-static void add_extras(const pdm_tr *tr, const pdm_tr_pair *pair, int32_t sub, const pdm_lg_var **on_true, const pdm_lg_var **on_false, size_t *n)
+static void add_extras(const pdm_tr *tr, const pdm_tr_pair *pair, int32_t sub,
+                       const pdm_lg_var **on_true, const pdm_lg_var **on_false, size_t *n)
 {
     const pdm_tr_block_info *info = &tr->flow->blocks[sub];
     for (size_t i = 0; i < info->writes.n; i++) {
         const pdm_lg_var *var = info->writes.v[i];
         bool known = false;
-        bool joined = !var->persistable && !is_seen_next_turn(tr, var, sub) && read_by_selects_only(tr, pair, var, sub);
+        bool joined = !var->persistable && !is_seen_next_turn(tr, var, sub) &&
+                      read_by_selects_only(tr, pair, var, sub);
         if (joined || !is_result(tr, var, sub))
             continue;
         for (size_t k = pair->num_selects; k < *n && !known; k++)
@@ -349,8 +377,11 @@ static void paired_branches(pdm_tr_op *t, pdm_tr_pair *pair)
 {
     pdm_tr *tr = t->tr;
     const pdm_lg_op *ops = tr->program->blocks[pair->block].ops;
-    int32_t sub_true = pdm_lg_sub_block(&ops[pair->on_true]), sub_false = pdm_lg_sub_block(&ops[pair->on_false]);
-    size_t room = pair->num_selects + tr->flow->blocks[sub_true].writes.n + tr->flow->blocks[sub_false].writes.n + 1, n = pair->num_selects;
+    int32_t sub_true = pdm_lg_sub_block(&ops[pair->on_true]),
+            sub_false = pdm_lg_sub_block(&ops[pair->on_false]);
+    size_t room = pair->num_selects + tr->flow->blocks[sub_true].writes.n +
+                  tr->flow->blocks[sub_false].writes.n + 1,
+           n = pair->num_selects;
     const pdm_lg_var **on_true_vars = pdm_arena_calloc(&tr->scratch, room, sizeof *on_true_vars);
     const pdm_lg_var **on_false_vars = pdm_arena_calloc(&tr->scratch, room, sizeof *on_false_vars);
     pair->if_op = NULL;
@@ -367,22 +398,26 @@ static void paired_branches(pdm_tr_op *t, pdm_tr_pair *pair)
     const char *cond_name = pdm_lg_find_input(&ops[pair->on_true], "Cond")->args[0];
     pdm_ir_value *cond = pdm_tr_value(tr, cond_name);
     if (!cond && tr->status == PDM_OK)
-        pdm_tr_error(t, PDM_D_LG_UNDEFINED, cond_name, NULL, "the condition '%s' of '%s' is read before anything wrote it", cond_name, t->op->type);
+        pdm_tr_error(t, PDM_D_LG_UNDEFINED, cond_name, NULL,
+                     "the condition '%s' of '%s' is read before anything wrote it", cond_name,
+                     t->op->type);
     if (!check_condition(t, cond, cond_name))
         return;
-    branch on_true = {.sub = sub_true, .vars = on_true_vars}, on_false = {.sub = sub_false, .vars = on_false_vars};
+    branch on_true = {.sub = sub_true, .vars = on_true_vars},
+           on_false = {.sub = sub_false, .vars = on_false_vars};
     pair->if_op = emit_if(t, cond, &on_true, &on_false, n);
     for (size_t i = pair->num_selects; pair->if_op && i < n; i++)
         pdm_tr_bind(tr, on_true_vars[i]->name, pdm_ir_op_result(pair->if_op, i));
 }
 
-/* ---- handlers --------------------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static int32_t need_sub_block(pdm_tr_op *t)
 {
     int32_t sub = pdm_lg_sub_block(t->op);
     if (sub < 0)
-        pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, "sub_block", NULL, "op '%s' has no sub-block", t->op->type);
+        pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, "sub_block", NULL, "op '%s' has no sub-block",
+                     t->op->type);
     return sub;
 }
 
@@ -395,7 +430,8 @@ static pdm_ir_value *inputs_not_empty(pdm_tr_op *t)
         if (!x || !pdm_ir_type_is_tensor(x->type))
             continue;
         zero = zero ? zero : pdm_tr_fill_i(t, NULL, 0, PDM_I64, 0);
-        pdm_ir_value *some = pdm_tr_binary(t, "pd_op.not_equal", pdm_tr_unary(t, "pd_op.numel", x), zero);
+        pdm_ir_value *some =
+            pdm_tr_binary(t, "pd_op.not_equal", pdm_tr_unary(t, "pd_op.numel", x), zero);
         all = pdm_tr_binary(t, "pd_op.logical_and", all, some);
     }
     return all;
@@ -430,7 +466,8 @@ void pdm_tr_h_select_input(pdm_tr_op *t)
             t->failed = true; /* reported where the branches are */
         return;
     }
-    pdm_ir_value *mask = pdm_tr_in(t, "Mask"), *x0 = pdm_tr_in_at(t, "X", 0), *x1 = pdm_tr_in_at(t, "X", 1);
+    pdm_ir_value *mask = pdm_tr_in(t, "Mask"), *x0 = pdm_tr_in_at(t, "X", 0),
+                 *x1 = pdm_tr_in_at(t, "X", 1);
     if (!mask || !x0 || !x1)
         return;
     pdm_ir_type type = merge_types(t->tr, x0->type, x1->type);
@@ -443,13 +480,17 @@ void pdm_tr_h_select_input(pdm_tr_op *t)
     }
     if (!type) {
         if (t->tr->status == PDM_OK && !t->failed)
-            pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL, "the inputs of 'select_input' differ in more than their dimensions");
+            pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL,
+                         "the inputs of 'select_input' differ in more than their dimensions");
         return;
     }
-    pdm_tr_out(t, "Out", pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.select_input", PDM_TR_OPS(mask, x0, x1), PDM_TR_NO_ATTRS, &type, 1), 0));
+    pdm_tr_out(t, "Out",
+               pdm_tr_result(pdm_tr_emit_typed(t, "pd_op.select_input", PDM_TR_OPS(mask, x0, x1),
+                                               PDM_TR_NO_ATTRS, &type, 1),
+                             0));
 }
 
-/* ---- while ------------------------------------------------------------------------------------------------------ */
+/* ---- while ----------------------------------------------------------------------------------- */
 
 static void carry(pdm_tr *tr, carried_list *list, const pdm_lg_var *var)
 {
@@ -460,7 +501,8 @@ static void carry(pdm_tr *tr, carried_list *list, const pdm_lg_var *var)
         pdm_tr_nomem(tr);
 }
 
-/* Outer variables that the body writes and that matter on entry or after the loop; own variables that a turn reads from the turn before. */
+/* Outer variables that the body writes and that matter on entry or after the loop; own variables
+ * that a turn reads from the turn before. */
 static void collect_carried(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, carried_list *list)
 {
     pdm_tr *tr = t->tr;
@@ -491,15 +533,19 @@ static bool enter_values(pdm_tr_op *t, carried_list *list, int32_t sub)
             c->value = stand_in(t, pdm_tr_declared_type(tr, c->var));
         if (!c->value) {
             if (tr->status == PDM_OK && !t->failed)
-                pdm_tr_unsupported(t, c->var->name, "'%s' is a %s that a loop changes", c->var->name, pdm_lg_var_kind_name(c->var->kind));
+                pdm_tr_unsupported(t, c->var->name, "'%s' is a %s that a loop changes",
+                                   c->var->name, pdm_lg_var_kind_name(c->var->kind));
             return false;
         }
     }
     return true;
 }
 
-/* Translate the body once with the given argument types; yields[0] is the next condition. The region, or NULL. */
-static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, const carried_list *list, const pdm_ir_type *types, pdm_ir_value **yields)
+/* Translate the body once with the given argument types; yields[0] is the next condition. The
+ * region, or NULL. */
+static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond,
+                                const carried_list *list, const pdm_ir_type *types,
+                                pdm_ir_value **yields)
 {
     pdm_tr *tr = t->tr;
     pdm_tr_scope scope;
@@ -528,22 +574,32 @@ static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *con
     return NULL;
 }
 
-typedef enum change { SAME, WIDER, OTHER } change; /* of argument types; OTHER: another element type */
+typedef enum change {
+    SAME,
+    WIDER,
+    OTHER
+} change; /* of argument types; OTHER: another element type */
 
 /* Widen the argument types by what the body yields. false: a type does not fit (reported). */
-static bool widen(pdm_tr_op *t, carried_list *list, pdm_ir_type *types, pdm_ir_value *const *yields, change *out_change)
+static bool widen(pdm_tr_op *t, carried_list *list, pdm_ir_type *types, pdm_ir_value *const *yields,
+                  change *out_change)
 {
     *out_change = SAME;
     for (size_t i = 0; i < list->n; i++) {
-        pdm_ir_type merged = yields[1 + i] ? merge_types(t->tr, types[i], yields[1 + i]->type) : NULL;
-        if (!merged && t->tr->status == PDM_OK && yields[1 + i] && is_placeholder(list->v[i].value)) {
+        pdm_ir_type merged =
+            yields[1 + i] ? merge_types(t->tr, types[i], yields[1 + i]->type) : NULL;
+        if (!merged && t->tr->status == PDM_OK && yields[1 + i] &&
+            is_placeholder(list->v[i].value)) {
             list->v[i].value = retyped_placeholder(t, list->v[i].value, yields[1 + i]->type);
-            merged = list->v[i].value ? merge_types(t->tr, list->v[i].value->type, yields[1 + i]->type) : NULL;
+            merged = list->v[i].value
+                         ? merge_types(t->tr, list->v[i].value->type, yields[1 + i]->type)
+                         : NULL;
             *out_change = OTHER;
         }
         if (!merged) {
             if (t->tr->status == PDM_OK)
-                pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, list->v[i].var->name, NULL, "the loop changes the type of '%s'", list->v[i].var->name);
+                pdm_tr_error(t, PDM_D_LG_CONTROL_FLOW, list->v[i].var->name, NULL,
+                             "the loop changes the type of '%s'", list->v[i].var->name);
             return false;
         }
         if (merged != types[i] && *out_change == SAME)
@@ -553,7 +609,8 @@ static bool widen(pdm_tr_op *t, carried_list *list, pdm_ir_type *types, pdm_ir_v
     return true;
 }
 
-static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, carried_list *list, pdm_ir_type *types, pdm_ir_value **yields)
+static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond,
+                                  carried_list *list, pdm_ir_type *types, pdm_ir_value **yields)
 {
     pdm_tr *tr = t->tr;
     for (int attempt = 1;; attempt++) {
@@ -580,8 +637,8 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
 }
 
 /*
- * The framework checks that operands and results of a loop have the same rank: where the body changes it, a copy states the
- * common one. A parameter would lose its memory to the loop.
+ * The framework checks that operands and results of a loop have the same rank: where the body
+ * changes it, a copy states the common one. A parameter would lose its memory to the loop.
  */
 static pdm_ir_value *loop_operand(pdm_tr_op *t, pdm_ir_value *value, pdm_ir_type type)
 {
@@ -607,19 +664,22 @@ static pdm_ir_type of_unknown_dims(pdm_tr *tr, pdm_ir_type type)
     return open ? open : type;
 }
 
-static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir_value *cond_value, carried_list *list)
+static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir_value *cond_value,
+                       carried_list *list)
 {
     pdm_tr *tr = t->tr;
     size_t n = list->n;
     pdm_ir_type *types = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *types);
-    pdm_ir_value **yields = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *yields), **operands = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *operands);
+    pdm_ir_value **yields = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *yields),
+                 **operands = pdm_arena_calloc(&tr->scratch, n + 1, sizeof *operands);
     if (!types || !yields || !operands) {
         pdm_tr_nomem(tr);
         return;
     }
     operands[0] = cond_value;
     for (size_t i = 0; i < n; i++)
-        types[i] = tr->loop_depth < MAX_RETRY_DEPTH ? list->v[i].value->type : of_unknown_dims(tr, list->v[i].value->type);
+        types[i] = tr->loop_depth < MAX_RETRY_DEPTH ? list->v[i].value->type
+                                                    : of_unknown_dims(tr, list->v[i].value->type);
     pdm_ir_region *region = settle_loop(t, sub, cond, list, types, yields);
     if (!region)
         return;
@@ -630,7 +690,9 @@ static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir
     pdm_tr_scope_pop(tr);
     for (size_t i = 0; i < n; i++)
         operands[1 + i] = loop_operand(t, list->v[i].value, types[i]);
-    pdm_ir_op *op = tr->status == PDM_OK && !t->failed ? create_region_op(t, "pd_op.while", operands, n + 1, types, n, &region, 1) : NULL;
+    pdm_ir_op *op = tr->status == PDM_OK && !t->failed
+                        ? create_region_op(t, "pd_op.while", operands, n + 1, types, n, &region, 1)
+                        : NULL;
     if (!op) {
         pdm_ir_region_destroy(region);
         return;
@@ -652,7 +714,10 @@ void pdm_tr_h_while(pdm_tr_op *t)
     if (!cond || !check_condition(t, cond_value, name))
         return;
     if (!pdm_map_find(&tr->flow->blocks[sub].writes_set, cond))
-        pdm_tr_warn(t, name, "the body of 'while' never changes its condition '%s': it runs for ever, or not at all", name);
+        pdm_tr_warn(
+            t, name,
+            "the body of 'while' never changes its condition '%s': it runs for ever, or not at all",
+            name);
     carried_list list = {0};
     collect_carried(t, sub, cond, &list);
     if (tr->status == PDM_OK && enter_values(t, &list, sub))
@@ -660,7 +725,7 @@ void pdm_tr_h_while(pdm_tr_op *t)
     PDM_VEC_FREE(&list);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* The negation and the cast around a pair have done their work when the pair became one if. */
 static pdm_status erase_glue(void *user, pdm_ir_op *op)
@@ -668,7 +733,8 @@ static pdm_status erase_glue(void *user, pdm_ir_op *op)
     pdm_tr *tr = user;
     if (op->lg_block < 0 || op->lg_op < 0)
         return PDM_OK;
-    const pdm_tr_plan *plan = pdm_tr_flow_plan(tr, &tr->program->blocks[op->lg_block].ops[op->lg_op]);
+    const pdm_tr_plan *plan =
+        pdm_tr_flow_plan(tr, &tr->program->blocks[op->lg_block].ops[op->lg_op]);
     if (!plan || plan->role != PDM_TR_GLUE)
         return PDM_OK;
     for (uint32_t i = 0; i < op->num_results; i++)
@@ -678,7 +744,8 @@ static pdm_status erase_glue(void *user, pdm_ir_op *op)
     return PDM_OK;
 }
 
-/* A running loop overwrites the variable of its condition: whoever else reads that value, or stores it, needs one of its own. */
+/* A running loop overwrites the variable of its condition: whoever else reads that value, or stores
+ * it, needs one of its own. */
 static pdm_status own_condition(void *user, pdm_ir_op *op)
 {
     pdm_tr *tr = user;
@@ -686,7 +753,8 @@ static pdm_status own_condition(void *user, pdm_ir_op *op)
         return PDM_OK;
     pdm_ir_value *cond = pdm_ir_op_operand_value(op, 0);
     const pdm_ir_op *def = pdm_ir_value_op(cond);
-    if (def && def->block == op->block && pdm_ir_value_num_uses(cond) == 1 && !pdm_ir_op_is(def, "pd_op.data") && !pdm_ir_op_is(def, "builtin.parameter"))
+    if (def && def->block == op->block && pdm_ir_value_num_uses(cond) == 1 &&
+        !pdm_ir_op_is(def, "pd_op.data") && !pdm_ir_op_is(def, "builtin.parameter"))
         return PDM_OK;
     pdm_tr_op t = {.tr = tr, .block = op->lg_block, .index = op->lg_op};
     pdm_ir_value *copy = pdm_tr_unary(&t, "pd_op.assign", cond);
@@ -701,7 +769,9 @@ static pdm_status own_condition(void *user, pdm_ir_op *op)
 void pdm_tr_flow_finish(pdm_tr *tr)
 {
     if (tr->status == PDM_OK && tr->flow) {
-        pdm_status status = tr->flow->plans.count ? pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, erase_glue, tr) : PDM_OK;
+        pdm_status status = tr->flow->plans.count
+                                ? pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, erase_glue, tr)
+                                : PDM_OK;
         if (status == PDM_OK)
             status = pdm_ir_walk(tr->module->op, PDM_IR_POST_ORDER, own_condition, tr);
         if (status != PDM_OK)

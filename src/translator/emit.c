@@ -11,10 +11,12 @@ static bool dead(const pdm_tr_op *t)
     return t->failed || t->tr->status != PDM_OK;
 }
 
-/* ---- construction ------------------------------------------------------------------------------------------- */
+/* ---- construction ---------------------------------------------------------------------------- */
 
 /* Attributes given plus the row's defaults for the rest, in scratch memory. */
-static const pdm_ir_named_attr *complete_attrs(pdm_tr_op *t, const pdm_ir_op_desc *desc, const pdm_ir_named_attr *given, size_t num_given, size_t *out_n)
+static const pdm_ir_named_attr *complete_attrs(pdm_tr_op *t, const pdm_ir_op_desc *desc,
+                                               const pdm_ir_named_attr *given, size_t num_given,
+                                               size_t *out_n)
 {
     size_t room = num_given + (desc ? desc->num_attrs : 0);
     pdm_ir_named_attr *all = pdm_arena_calloc(&t->tr->scratch, room ? room : 1, sizeof *all);
@@ -33,7 +35,8 @@ static const pdm_ir_named_attr *complete_attrs(pdm_tr_op *t, const pdm_ir_op_des
         if (found)
             continue;
         if (!a->default_json) {
-            pdm_tr_error(t, PDM_D_INTERNAL, a->name, NULL, "'%s' was emitted without its attribute '%s'", desc->name, a->name);
+            pdm_tr_error(t, PDM_D_INTERNAL, a->name, NULL,
+                         "'%s' was emitted without its attribute '%s'", desc->name, a->name);
             return NULL;
         }
         pdm_ir_attr value = pdm_tr_row_default(t->tr->context, a);
@@ -61,7 +64,8 @@ static pdm_ir_op *create(pdm_tr_op *t, const pdm_ir_op_state *state)
     return op;
 }
 
-/* Number of elements of a vector result: the outputs that the legacy op lists for it cannot be known here, so rows with vectors use _typed or element counts by hook. */
+/* Number of elements of a vector result: the outputs that the legacy op lists for it cannot be
+ * known here, so rows with vectors use _typed or element counts by hook. */
 static bool infer_types(pdm_tr_op *t, const pdm_ir_op_state *state, pdm_ir_type *types)
 {
     const pdm_ir_op_desc *desc = state->info->desc;
@@ -82,12 +86,14 @@ static bool infer_types(pdm_tr_op *t, const pdm_ir_op_state *state, pdm_ir_type 
             types[i] = NULL;
             continue;
         }
-        if (metas[i].dtype == PDM_UNDEFINED && state->num_operands && state->operands[0] && state->operands[0]->type)
+        if (metas[i].dtype == PDM_UNDEFINED && state->num_operands && state->operands[0] &&
+            state->operands[0]->type)
             metas[i].dtype = state->operands[0]->type->dtype;
         types[i] = pdm_ir_meta_to_type(t->tr->context, &metas[i]);
         if (!types[i]) {
             if (metas[i].dtype == PDM_UNDEFINED)
-                pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the element type of '%s' is not known", desc->name);
+                pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "the element type of '%s' is not known",
+                             desc->name);
             else
                 pdm_tr_nomem(t->tr);
             return false;
@@ -96,8 +102,9 @@ static bool infer_types(pdm_tr_op *t, const pdm_ir_op_state *state, pdm_ir_type 
     return true;
 }
 
-static bool prepare(pdm_tr_op *t, pdm_ir_op_state *state, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_named_attr *attrs,
-                    size_t num_attrs)
+static bool prepare(pdm_tr_op *t, pdm_ir_op_state *state, const char *name,
+                    pdm_ir_value *const *operands, size_t num_operands,
+                    const pdm_ir_named_attr *attrs, size_t num_attrs)
 {
     pdm_status status = PDM_OK;
     if (dead(t))
@@ -120,19 +127,22 @@ static bool prepare(pdm_tr_op *t, pdm_ir_op_state *state, const char *name, pdm_
     return state->attrs != NULL;
 }
 
-pdm_ir_op *pdm_tr_emit(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs)
+pdm_ir_op *pdm_tr_emit(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
+                       size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs)
 {
     pdm_ir_op_state state;
     pdm_ir_type types[16];
-    if (!prepare(t, &state, name, operands, num_operands, attrs, num_attrs) || !infer_types(t, &state, types))
+    if (!prepare(t, &state, name, operands, num_operands, attrs, num_attrs) ||
+        !infer_types(t, &state, types))
         return NULL;
     state.result_types = types;
     state.num_results = state.info->desc->num_results;
     return create(t, &state);
 }
 
-pdm_ir_op *pdm_tr_emit_typed(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_named_attr *attrs,
-                             size_t num_attrs, const pdm_ir_type *types, size_t num_types)
+pdm_ir_op *pdm_tr_emit_typed(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
+                             size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs,
+                             const pdm_ir_type *types, size_t num_types)
 {
     pdm_ir_op_state state;
     if (!prepare(t, &state, name, operands, num_operands, attrs, num_attrs))
@@ -142,7 +152,8 @@ pdm_ir_op *pdm_tr_emit_typed(pdm_tr_op *t, const char *name, pdm_ir_value *const
     return create(t, &state);
 }
 
-pdm_ir_value *pdm_tr_emit1(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands, size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs)
+pdm_ir_value *pdm_tr_emit1(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
+                           size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs)
 {
     return pdm_tr_result(pdm_tr_emit(t, name, operands, num_operands, attrs, num_attrs), 0);
 }
@@ -158,7 +169,7 @@ void pdm_tr_retype(pdm_ir_value *value, pdm_ir_type type)
         value->type = type;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static pdm_ir_attr sticky(pdm_tr_op *t, pdm_ir_attr attr)
 {
@@ -167,17 +178,50 @@ static pdm_ir_attr sticky(pdm_tr_op *t, pdm_ir_attr attr)
     return attr;
 }
 
-pdm_ir_attr pdm_tr_a_bool(pdm_tr_op *t, bool v) { return sticky(t, pdm_ir_attr_bool(t->tr->context, v)); }
-pdm_ir_attr pdm_tr_a_i32(pdm_tr_op *t, int64_t v) { return sticky(t, pdm_ir_attr_i32(t->tr->context, (int32_t)v)); }
-pdm_ir_attr pdm_tr_a_i64(pdm_tr_op *t, int64_t v) { return sticky(t, pdm_ir_attr_i64(t->tr->context, v)); }
-pdm_ir_attr pdm_tr_a_f32(pdm_tr_op *t, double v) { return sticky(t, pdm_ir_attr_f32(t->tr->context, (float)v)); }
-pdm_ir_attr pdm_tr_a_f64(pdm_tr_op *t, double v) { return sticky(t, pdm_ir_attr_f64(t->tr->context, v)); }
-pdm_ir_attr pdm_tr_a_str(pdm_tr_op *t, const char *v) { return v ? sticky(t, pdm_ir_attr_str(t->tr->context, v)) : NULL; }
-pdm_ir_attr pdm_tr_a_dtype(pdm_tr_op *t, pdm_dtype v) { return sticky(t, pdm_ir_attr_dtype(t->tr->context, v)); }
-pdm_ir_attr pdm_tr_a_place(pdm_tr_op *t, int kind) { return sticky(t, pdm_ir_attr_place(t->tr->context, kind, 0, "")); }
-pdm_ir_attr pdm_tr_a_int_array(pdm_tr_op *t, const int64_t *v, size_t n) { return sticky(t, pdm_ir_attr_int_array(t->tr->context, v, n)); }
-pdm_ir_attr pdm_tr_a_i64s(pdm_tr_op *t, const int64_t *v, size_t n) { return sticky(t, pdm_ir_attr_i64s(t->tr->context, v, n)); }
-pdm_ir_attr pdm_tr_a_f64s(pdm_tr_op *t, const double *v, size_t n) { return sticky(t, pdm_ir_attr_f64s(t->tr->context, v, n)); }
+pdm_ir_attr pdm_tr_a_bool(pdm_tr_op *t, bool v)
+{
+    return sticky(t, pdm_ir_attr_bool(t->tr->context, v));
+}
+pdm_ir_attr pdm_tr_a_i32(pdm_tr_op *t, int64_t v)
+{
+    return sticky(t, pdm_ir_attr_i32(t->tr->context, (int32_t)v));
+}
+pdm_ir_attr pdm_tr_a_i64(pdm_tr_op *t, int64_t v)
+{
+    return sticky(t, pdm_ir_attr_i64(t->tr->context, v));
+}
+pdm_ir_attr pdm_tr_a_f32(pdm_tr_op *t, double v)
+{
+    return sticky(t, pdm_ir_attr_f32(t->tr->context, (float)v));
+}
+pdm_ir_attr pdm_tr_a_f64(pdm_tr_op *t, double v)
+{
+    return sticky(t, pdm_ir_attr_f64(t->tr->context, v));
+}
+pdm_ir_attr pdm_tr_a_str(pdm_tr_op *t, const char *v)
+{
+    return v ? sticky(t, pdm_ir_attr_str(t->tr->context, v)) : NULL;
+}
+pdm_ir_attr pdm_tr_a_dtype(pdm_tr_op *t, pdm_dtype v)
+{
+    return sticky(t, pdm_ir_attr_dtype(t->tr->context, v));
+}
+pdm_ir_attr pdm_tr_a_place(pdm_tr_op *t, int kind)
+{
+    return sticky(t, pdm_ir_attr_place(t->tr->context, kind, 0, ""));
+}
+pdm_ir_attr pdm_tr_a_int_array(pdm_tr_op *t, const int64_t *v, size_t n)
+{
+    return sticky(t, pdm_ir_attr_int_array(t->tr->context, v, n));
+}
+pdm_ir_attr pdm_tr_a_i64s(pdm_tr_op *t, const int64_t *v, size_t n)
+{
+    return sticky(t, pdm_ir_attr_i64s(t->tr->context, v, n));
+}
+pdm_ir_attr pdm_tr_a_f64s(pdm_tr_op *t, const double *v, size_t n)
+{
+    return sticky(t, pdm_ir_attr_f64s(t->tr->context, v, n));
+}
 
 pdm_ir_attr pdm_tr_a_flag(pdm_tr_op *t, bool v)
 {
@@ -207,25 +251,31 @@ pdm_ir_attr pdm_tr_a_f32s(pdm_tr_op *t, const double *v, size_t n)
     return sticky(t, pdm_ir_attr_f32s(t->tr->context, narrow, n));
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* place 1 (CPU): a constant that becomes an operand, which takes no part in gradients. */
-static pdm_ir_value *full(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype, pdm_ir_attr value, int place)
+static pdm_ir_value *full(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype,
+                          pdm_ir_attr value, int place)
 {
     pdm_ir_type type = pdm_ir_type_tensor(t->tr->context, dtype, dims, rank);
     if (!type || !value) {
         pdm_tr_nomem(t->tr);
         return NULL;
     }
-    pdm_ir_named_attr attrs[] = {{"shape", pdm_tr_a_int_array(t, dims, rank), 0}, {"value", value, 0}, {"dtype", pdm_tr_a_dtype(t, dtype), 0},
-                                 {"place", pdm_tr_a_place(t, place), 0}, {"stop_gradient", pdm_tr_a_flag(t, true), 0}};
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.full", PDM_TR_NO_OPS, attrs, place == 1 ? 5 : 4, &type, 1);
+    pdm_ir_named_attr attrs[] = {{"shape", pdm_tr_a_int_array(t, dims, rank), 0},
+                                 {"value", value, 0},
+                                 {"dtype", pdm_tr_a_dtype(t, dtype), 0},
+                                 {"place", pdm_tr_a_place(t, place), 0},
+                                 {"stop_gradient", pdm_tr_a_flag(t, true), 0}};
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(t, "pd_op.full", PDM_TR_NO_OPS, attrs, place == 1 ? 5 : 4, &type, 1);
     return pdm_tr_result(op, 0);
 }
 
 static pdm_ir_attr integer_value(pdm_tr_op *t, int64_t value)
 {
-    /* The framework keeps the value in a double; beyond 2^53 only an integer tag is exact, and its readers take that too. */
+    /* The framework keeps the value in a double; beyond 2^53 only an integer tag is exact, and its
+     * readers take that too. */
     if (value >= -((int64_t)1 << 53) && value <= ((int64_t)1 << 53))
         return pdm_tr_a_f64(t, (double)value);
     return pdm_tr_a_i64(t, value);
@@ -256,23 +306,27 @@ pdm_ir_value *pdm_tr_const_ints(pdm_tr_op *t, const int64_t *values, size_t coun
         return NULL;
     }
     pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.full_int_array", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"value", pdm_tr_a_i64s(t, values, count), 0}, {"dtype", pdm_tr_a_dtype(t, PDM_I64), 0},
-                                                   {"place", pdm_tr_a_place(t, 1), 0}, {"stop_gradient", pdm_tr_a_flag(t, true), 0}),
+                                      PDM_TR_ATTRS({"value", pdm_tr_a_i64s(t, values, count), 0},
+                                                   {"dtype", pdm_tr_a_dtype(t, PDM_I64), 0},
+                                                   {"place", pdm_tr_a_place(t, 1), 0},
+                                                   {"stop_gradient", pdm_tr_a_flag(t, true), 0}),
                                       &type, 1);
     return pdm_tr_result(op, 0);
 }
 
-pdm_ir_value *pdm_tr_fill(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype, double value)
+pdm_ir_value *pdm_tr_fill(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype,
+                          double value)
 {
     return dead(t) ? NULL : full(t, dims, rank, dtype, pdm_tr_a_f64(t, value), 0);
 }
 
-pdm_ir_value *pdm_tr_fill_i(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype, int64_t value)
+pdm_ir_value *pdm_tr_fill_i(pdm_tr_op *t, const int64_t *dims, size_t rank, pdm_dtype dtype,
+                            int64_t value)
 {
     return dead(t) ? NULL : full(t, dims, rank, dtype, integer_value(t, value), 0);
 }
 
-/* ---- frequent ops ------------------------------------------------------------------------------------------- */
+/* ---- frequent ops ---------------------------------------------------------------------------- */
 
 pdm_ir_value *pdm_tr_unary(pdm_tr_op *t, const char *name, pdm_ir_value *x)
 {
@@ -288,14 +342,16 @@ pdm_ir_value *pdm_tr_scale(pdm_tr_op *t, pdm_ir_value *x, double scale, double b
 {
     pdm_ir_value *factor = pdm_tr_const_f(t, PDM_F32, scale);
     return pdm_tr_emit1(t, "pd_op.scale", PDM_TR_OPS(x, factor),
-                        PDM_TR_ATTRS({"bias", pdm_tr_a_f32(t, bias), 0}, {"bias_after_scale", pdm_tr_a_bool(t, true), 0}));
+                        PDM_TR_ATTRS({"bias", pdm_tr_a_f32(t, bias), 0},
+                                     {"bias_after_scale", pdm_tr_a_bool(t, true), 0}));
 }
 
 pdm_ir_value *pdm_tr_cast(pdm_tr_op *t, pdm_ir_value *x, pdm_dtype dtype)
 {
     if (dead(t) || !x || pdm_tr_dtype_of(x) == dtype)
         return x;
-    return pdm_tr_emit1(t, "pd_op.cast", PDM_TR_OPS(x), PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0}));
+    return pdm_tr_emit1(t, "pd_op.cast", PDM_TR_OPS(x),
+                        PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, dtype), 0}));
 }
 
 pdm_ir_value *pdm_tr_reshape(pdm_tr_op *t, pdm_ir_value *x, const int64_t *dims, size_t rank)
@@ -306,7 +362,8 @@ pdm_ir_value *pdm_tr_reshape(pdm_tr_op *t, pdm_ir_value *x, const int64_t *dims,
 
 pdm_ir_value *pdm_tr_transpose(pdm_tr_op *t, pdm_ir_value *x, const int64_t *perm, size_t rank)
 {
-    return pdm_tr_emit1(t, "pd_op.transpose", PDM_TR_OPS(x), PDM_TR_ATTRS({"perm", pdm_tr_a_i32s(t, perm, rank), 0}));
+    return pdm_tr_emit1(t, "pd_op.transpose", PDM_TR_OPS(x),
+                        PDM_TR_ATTRS({"perm", pdm_tr_a_i32s(t, perm, rank), 0}));
 }
 
 pdm_ir_value *pdm_tr_squeeze(pdm_tr_op *t, pdm_ir_value *x, const int64_t *axes, size_t n)
@@ -340,19 +397,24 @@ pdm_ir_value *pdm_tr_combine(pdm_tr_op *t, pdm_ir_value *const *values, size_t n
         pdm_tr_nomem(t->tr);
         return NULL;
     }
-    return pdm_tr_result(pdm_tr_emit_typed(t, "builtin.combine", values, n, PDM_TR_NO_ATTRS, &vector, 1), 0);
+    return pdm_tr_result(
+        pdm_tr_emit_typed(t, "builtin.combine", values, n, PDM_TR_NO_ATTRS, &vector, 1), 0);
 }
 
 pdm_ir_value *pdm_tr_element(pdm_tr_op *t, pdm_ir_value *vector, size_t index)
 {
     if (dead(t) || !vector)
         return NULL;
-    if (!vector->type || vector->type->kind != PDM_IR_VECTOR || index >= vector->type->num_elements || !vector->type->elements[index]) {
+    if (!vector->type || vector->type->kind != PDM_IR_VECTOR ||
+        index >= vector->type->num_elements || !vector->type->elements[index]) {
         pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "there is no element %zu in the vector", index);
         return NULL;
     }
     pdm_ir_type type = vector->type->elements[index];
-    return pdm_tr_result(pdm_tr_emit_typed(t, "builtin.slice", PDM_TR_OPS(vector), PDM_TR_ATTRS({"index", pdm_tr_a_i32(t, (int64_t)index), 0}), &type, 1), 0);
+    return pdm_tr_result(
+        pdm_tr_emit_typed(t, "builtin.slice", PDM_TR_OPS(vector),
+                          PDM_TR_ATTRS({"index", pdm_tr_a_i32(t, (int64_t)index), 0}), &type, 1),
+        0);
 }
 
 pdm_ir_value *pdm_tr_concat(pdm_tr_op *t, pdm_ir_value *const *values, size_t n, int64_t axis)
@@ -366,11 +428,13 @@ pdm_ir_value *pdm_tr_slice(pdm_tr_op *t, pdm_ir_value *x, int64_t axis, int64_t 
 {
     pdm_ir_value *starts = PDM_TR_INTS(t, start), *ends = PDM_TR_INTS(t, end);
     return pdm_tr_emit1(t, "pd_op.slice", PDM_TR_OPS(x, starts, ends),
-                        PDM_TR_ATTRS({"axes", pdm_tr_a_i64s(t, &axis, 1), 0}, {"infer_flags", pdm_tr_a_i64s(t, (int64_t[]){1}, 1), 0},
+                        PDM_TR_ATTRS({"axes", pdm_tr_a_i64s(t, &axis, 1), 0},
+                                     {"infer_flags", pdm_tr_a_i64s(t, (int64_t[]){1}, 1), 0},
                                      {"decrease_axis", pdm_tr_a_i64s(t, NULL, 0), 0}));
 }
 
-pdm_ir_value *pdm_tr_reduce(pdm_tr_op *t, const char *name, pdm_ir_value *x, const int64_t *axes, size_t n, bool keepdim)
+pdm_ir_value *pdm_tr_reduce(pdm_tr_op *t, const char *name, pdm_ir_value *x, const int64_t *axes,
+                            size_t n, bool keepdim)
 {
     const pdm_ir_op_desc *desc = pdm_ir_op_desc_find(name);
     if (dead(t) || !desc)
@@ -379,9 +443,12 @@ pdm_ir_value *pdm_tr_reduce(pdm_tr_op *t, const char *name, pdm_ir_value *x, con
     bool as_operand = desc->num_operands > 1;
     if (as_operand) {
         pdm_ir_value *a = pdm_tr_const_ints(t, axes, n);
-        return pdm_tr_emit1(t, name, PDM_TR_OPS(x, a), PDM_TR_ATTRS({"keepdim", pdm_tr_a_bool(t, keepdim), 0}));
+        return pdm_tr_emit1(t, name, PDM_TR_OPS(x, a),
+                            PDM_TR_ATTRS({"keepdim", pdm_tr_a_bool(t, keepdim), 0}));
     }
-    return pdm_tr_emit1(t, name, PDM_TR_OPS(x), PDM_TR_ATTRS({"axis", pdm_tr_a_i64s(t, axes, n), 0}, {"keepdim", pdm_tr_a_bool(t, keepdim), 0}));
+    return pdm_tr_emit1(t, name, PDM_TR_OPS(x),
+                        PDM_TR_ATTRS({"axis", pdm_tr_a_i64s(t, axes, n), 0},
+                                     {"keepdim", pdm_tr_a_bool(t, keepdim), 0}));
 }
 
 pdm_ir_value *pdm_tr_shape64(pdm_tr_op *t, pdm_ir_value *x)
@@ -389,7 +456,7 @@ pdm_ir_value *pdm_tr_shape64(pdm_tr_op *t, pdm_ir_value *x)
     return pdm_tr_unary(t, "pd_op.shape64", x);
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 void pdm_tr_meta(const pdm_ir_value *value, pdm_ir_meta *out)
 {
@@ -417,6 +484,7 @@ int pdm_tr_need_rank(pdm_tr_op *t, const pdm_ir_value *value)
         return -1;
     int rank = pdm_tr_rank(value);
     if (rank < 0)
-        pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL, "op '%s' needs an input of known rank", t->op->type);
+        pdm_tr_error(t, PDM_D_LG_TYPE, NULL, NULL, "op '%s' needs an input of known rank",
+                     t->op->type);
     return rank;
 }

@@ -5,7 +5,8 @@
 
 bool pdm_tr_is_branch(const pdm_lg_op *op)
 {
-    return strcmp(op->type, "conditional_block") == 0 || strcmp(op->type, "conditional_block_infer") == 0;
+    return strcmp(op->type, "conditional_block") == 0 ||
+           strcmp(op->type, "conditional_block_infer") == 0;
 }
 
 bool pdm_tr_is_loop(const pdm_lg_op *op)
@@ -21,7 +22,9 @@ static bool flag(const pdm_lg_op *op, const char *name)
 
 bool pdm_tr_leaves_alone(const pdm_lg_op *op, const pdm_lg_slot *output)
 {
-    static const struct { const char *type, *output, *input; } kept[] = {
+    static const struct {
+        const char *type, *output, *input;
+    } kept[] = {
         {"batch_norm", "MeanOut", "Mean"},
         {"batch_norm", "VarianceOut", "Variance"},
         {"sync_batch_norm", "MeanOut", "Mean"},
@@ -40,9 +43,12 @@ bool pdm_tr_leaves_alone(const pdm_lg_op *op, const pdm_lg_slot *output)
         if (strcmp(kept[i].type, op->type) != 0 || strcmp(kept[i].output, output->name) != 0)
             continue;
         bool norm = strstr(op->type, "batch_norm") != NULL;
-        bool test = norm ? (flag(op, "is_test") && !flag(op, "trainable_statistics")) || flag(op, "use_global_stats") : flag(op, "is_test");
+        bool test = norm ? (flag(op, "is_test") && !flag(op, "trainable_statistics")) ||
+                               flag(op, "use_global_stats")
+                         : flag(op, "is_test");
         const pdm_lg_slot *input = pdm_lg_find_input(op, kept[i].input);
-        return test && input && input->num_args == 1 && output->num_args == 1 && input->args[0] == output->args[0];
+        return test && input && input->num_args == 1 && output->num_args == 1 &&
+               input->args[0] == output->args[0];
     }
     return false;
 }
@@ -56,7 +62,8 @@ typedef struct analysis {
 const pdm_lg_var *pdm_tr_lookup(const pdm_lg_program *program, int32_t block, const char *name)
 {
     int32_t at = 0;
-    const pdm_lg_var *var = pdm_tr_is_empty_name(name) ? NULL : pdm_lg_lookup_var(program, block, name, &at);
+    const pdm_lg_var *var =
+        pdm_tr_is_empty_name(name) ? NULL : pdm_lg_lookup_var(program, block, name, &at);
     if (!var || !var->persistable || at == 0)
         return var;
     for (size_t i = 0; i < program->num_blocks; i++) {
@@ -69,7 +76,8 @@ const pdm_lg_var *pdm_tr_lookup(const pdm_lg_program *program, int32_t block, co
 
 bool pdm_tr_is_local(const pdm_lg_program *program, int32_t block, const pdm_lg_var *var)
 {
-    return !(var->persistable && block) && pdm_lg_block_var(&program->blocks[block], var->name) == var;
+    return !(var->persistable && block) &&
+           pdm_lg_block_var(&program->blocks[block], var->name) == var;
 }
 
 static const pdm_lg_var *lookup(const analysis *a, int32_t block, const char *name)
@@ -110,7 +118,7 @@ static void note_reader(analysis *a, const pdm_lg_var *var, int32_t block, int32
         a->failed = true;
 }
 
-/* ---- reads and writes of a block --------------------------------------------------------------------------- */
+/* ---- reads and writes of a block ------------------------------------------------------------- */
 
 typedef struct walk {
     analysis *a;
@@ -170,7 +178,8 @@ static void read_slots(walk *w, const pdm_lg_op *op, int32_t index)
 
 static void analyse_block(analysis *a, int32_t block);
 
-/* A while or conditional block: what it lists is a hint only, what its body does counts. A body may not run, so its writes keep the old value alive. */
+/* A while or conditional block: what it lists is a hint only, what its body does counts. A body may
+ * not run, so its writes keep the old value alive. */
 static void walk_region(walk *w, const pdm_lg_op *op, int32_t index, int32_t sub)
 {
     const pdm_lg_slot *cond = pdm_lg_find_input(op, pdm_tr_is_loop(op) ? "Condition" : "Cond");
@@ -198,7 +207,8 @@ static void walk_op(walk *w, const pdm_lg_op *op, int32_t index)
     read_slots(w, op, index);
     bool updates = strcmp(op->type, "write_to_array") == 0;
     for (size_t o = 0; o < op->num_outputs; o++) {
-        for (size_t k = 0; k < op->outputs[o].num_args && !pdm_tr_leaves_alone(op, &op->outputs[o]); k++) {
+        for (size_t k = 0; k < op->outputs[o].num_args && !pdm_tr_leaves_alone(op, &op->outputs[o]);
+             k++) {
             const pdm_lg_var *var = lookup(w->a, w->block, op->outputs[o].args[k]);
             if (!var)
                 continue;
@@ -219,11 +229,12 @@ static void analyse_block(analysis *a, int32_t block)
     pdm_map_deinit(&w.seen_local);
 }
 
-/* ---- pairs of branches -------------------------------------------------------------------------------------- */
+/* ---- pairs of branches ----------------------------------------------------------------------- */
 
 /*
- * Positions of writers within one block are asked for often: last_writer[var] is kept while walking forward, and for each op the plan needs only
- * "was it written between i and j", answered from the list of write positions of a variable.
+ * Positions of writers within one block are asked for often: last_writer[var] is kept while walking
+ * forward, and for each op the plan needs only "was it written between i and j", answered from the
+ * list of write positions of a variable.
  */
 typedef struct pairing {
     analysis *a;
@@ -311,21 +322,25 @@ static void note_op(pairing *p, const pdm_lg_op *op, int32_t index)
     bool region = sub >= 0 && (pdm_tr_is_branch(op) || pdm_tr_is_loop(op));
     for (size_t i = 0; i < op->num_inputs; i++)
         for (size_t k = 0; k < op->inputs[i].num_args; k++) {
-            bool condition = strcmp(op->inputs[i].name, "Cond") == 0 || strcmp(op->inputs[i].name, "Condition") == 0;
+            bool condition = strcmp(op->inputs[i].name, "Cond") == 0 ||
+                             strcmp(op->inputs[i].name, "Condition") == 0;
             const pdm_lg_var *var = region && !condition ? NULL : slot_var(p, &op->inputs[i], k);
             if (var)
                 note_position(p, &p->reads, var, index);
         }
     for (size_t i = 0; !region && i < op->num_outputs; i++)
-        for (size_t k = 0; k < op->outputs[i].num_args && !pdm_tr_leaves_alone(op, &op->outputs[i]); k++) {
+        for (size_t k = 0; k < op->outputs[i].num_args && !pdm_tr_leaves_alone(op, &op->outputs[i]);
+             k++) {
             const pdm_lg_var *var = slot_var(p, &op->outputs[i], k);
             if (var)
                 note_position(p, &p->writes, var, index);
         }
 }
 
-/* The variable that op `index`, of type `type`, computes var from by its slot X; NULL if the last writer of var is something else. */
-static const pdm_lg_var *computed_from(const pairing *p, const pdm_lg_var *var, int32_t before, const char *type, int32_t *out_writer)
+/* The variable that op `index`, of type `type`, computes var from by its slot X; NULL if the last
+ * writer of var is something else. */
+static const pdm_lg_var *computed_from(const pairing *p, const pdm_lg_var *var, int32_t before,
+                                       const char *type, int32_t *out_writer)
 {
     const pdm_lg_block *b = &p->a->tr->program->blocks[p->block];
     int32_t writer = last_write(p, var, before);
@@ -335,14 +350,17 @@ static const pdm_lg_var *computed_from(const pairing *p, const pdm_lg_var *var, 
     return slot_var(p, pdm_lg_find_input(&b->ops[writer], "X"), 0);
 }
 
-/* Is anything between first and second in the way of running the first body at the second's place? */
+/* Is anything between first and second in the way of running the first body at the second's place?
+ */
 static bool can_move(const pairing *p, int32_t first, int32_t second)
 {
     const pdm_lg_block *b = &p->a->tr->program->blocks[p->block];
     const pdm_tr_block_info *body = &p->a->flow->blocks[pdm_lg_sub_block(&b->ops[first])];
     for (size_t i = 0; i < body->writes.n; i++)
-        if (touched(&p->reads, body->writes.v[i], first, second) || touched(&p->writes, body->writes.v[i], first, second) ||
-            pdm_map_find(&p->a->flow->blocks[pdm_lg_sub_block(&b->ops[second])].exposed_set, body->writes.v[i]))
+        if (touched(&p->reads, body->writes.v[i], first, second) ||
+            touched(&p->writes, body->writes.v[i], first, second) ||
+            pdm_map_find(&p->a->flow->blocks[pdm_lg_sub_block(&b->ops[second])].exposed_set,
+                         body->writes.v[i]))
             return false;
     for (size_t i = 0; i < body->exposed.n; i++)
         if (touched(&p->writes, body->exposed.v[i], first, second))
@@ -350,13 +368,15 @@ static bool can_move(const pairing *p, int32_t first, int32_t second)
     return true;
 }
 
-static bool is_joined_by(const pairing *p, const pdm_tr_pair *pair, const pdm_lg_var *cond, int32_t index)
+static bool is_joined_by(const pairing *p, const pdm_tr_pair *pair, const pdm_lg_var *cond,
+                         int32_t index)
 {
     const pdm_lg_op *op = &p->a->tr->program->blocks[p->block].ops[index];
     const pdm_lg_slot *x = pdm_lg_find_input(op, "X");
     const pdm_lg_var *mask = slot_var(p, pdm_lg_find_input(op, "Mask"), 0), *from;
     int32_t caster = -1;
-    if (!x || x->num_args != 2 || !mask || !(from = computed_from(p, mask, index, "cast", &caster)) || from != cond)
+    if (!x || x->num_args != 2 || !mask ||
+        !(from = computed_from(p, mask, index, "cast", &caster)) || from != cond)
         return false;
     int32_t lo = caster < pair->first ? caster : pair->first;
     if (touched(&p->writes, cond, lo, index))
@@ -366,10 +386,14 @@ static bool is_joined_by(const pairing *p, const pdm_tr_pair *pair, const pdm_lg
         const pdm_lg_var *v = slot_var(p, x, k);
         if (!v || touched(&p->writes, v, pair->second, index))
             return false;
-        int32_t own = k ? pair->on_true : pair->on_false, other = k ? pair->on_false : pair->on_true;
+        int32_t own = k ? pair->on_true : pair->on_false,
+                other = k ? pair->on_false : pair->on_true;
         const pdm_lg_block *b = &p->a->tr->program->blocks[p->block];
-        bool in_own = pdm_map_find(&p->a->flow->blocks[pdm_lg_sub_block(&b->ops[own])].writes_set, v) != NULL;
-        bool in_other = pdm_map_find(&p->a->flow->blocks[pdm_lg_sub_block(&b->ops[other])].writes_set, v) != NULL;
+        bool in_own =
+            pdm_map_find(&p->a->flow->blocks[pdm_lg_sub_block(&b->ops[own])].writes_set, v) != NULL;
+        bool in_other =
+            pdm_map_find(&p->a->flow->blocks[pdm_lg_sub_block(&b->ops[other])].writes_set, v) !=
+            NULL;
         if (!in_own && (in_other || touched(&p->writes, v, pair->first, index)))
             return false;
     }
@@ -394,7 +418,8 @@ static bool find_selects(pairing *p, pdm_tr_pair *pair, const pdm_lg_var *cond)
     for (int32_t i = pair->second + 1; i < (int32_t)b->num_ops; i++) {
         if (pdm_tr_is_branch(&b->ops[i]))
             break; /* the joins of a pair stand before the next one */
-        if (strcmp(b->ops[i].type, "select_input") == 0 && is_joined_by(p, pair, cond, i) && !PDM_VEC_PUSH(&found, i))
+        if (strcmp(b->ops[i].type, "select_input") == 0 && is_joined_by(p, pair, cond, i) &&
+            !PDM_VEC_PUSH(&found, i))
             p->a->failed = true;
     }
     bool any = found.n > 0;
@@ -408,7 +433,8 @@ static bool find_selects(pairing *p, pdm_tr_pair *pair, const pdm_lg_var *cond)
     return any && !p->a->failed;
 }
 
-static void enter_pair(pairing *p, const pdm_tr_pair *found, int32_t negation, const pdm_lg_var *cond)
+static void enter_pair(pairing *p, const pdm_tr_pair *found, int32_t negation,
+                       const pdm_lg_var *cond)
 {
     const pdm_lg_block *b = &p->a->tr->program->blocks[p->block];
     pdm_tr_pair *pair = pdm_arena_memdup(&p->a->tr->scratch, found, sizeof *found);
@@ -433,7 +459,8 @@ static void enter_pair(pairing *p, const pdm_tr_pair *found, int32_t negation, c
 static void try_pair(pairing *p, int32_t first, int32_t second)
 {
     const pdm_lg_block *b = &p->a->tr->program->blocks[p->block];
-    const pdm_lg_var *c1 = slot_var(p, pdm_lg_find_input(&b->ops[first], "Cond"), 0), *c2 = slot_var(p, pdm_lg_find_input(&b->ops[second], "Cond"), 0);
+    const pdm_lg_var *c1 = slot_var(p, pdm_lg_find_input(&b->ops[first], "Cond"), 0),
+                     *c2 = slot_var(p, pdm_lg_find_input(&b->ops[second], "Cond"), 0);
     int32_t negation = -1;
     pdm_tr_pair pair = {.block = p->block, .first = first, .second = second};
     const pdm_lg_var *cond = NULL;
@@ -451,7 +478,8 @@ static void try_pair(pairing *p, int32_t first, int32_t second)
         return;
     }
     int32_t from = negation < first ? negation : first;
-    if (touched(&p->writes, cond, from, second) || (negation < first && touched(&p->writes, cond == c1 ? c2 : c1, negation, second)))
+    if (touched(&p->writes, cond, from, second) ||
+        (negation < first && touched(&p->writes, cond == c1 ? c2 : c1, negation, second)))
         return;
     if (can_move(p, first, second) && find_selects(p, &pair, cond))
         enter_pair(p, &pair, negation, cond);
@@ -480,7 +508,7 @@ static void pair_block(analysis *a, int32_t block)
     free_positions(&p.reads);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 struct pdm_tr_flow *pdm_tr_flow_analyse(pdm_tr *tr)
 {
@@ -532,7 +560,8 @@ static bool is_below(const pdm_tr *tr, int32_t block, int32_t root)
     return block == root;
 }
 
-bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, int32_t except_block, int32_t except)
+bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, int32_t except_block,
+                        int32_t except)
 {
     if (var->persistable)
         return true;

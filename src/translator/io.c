@@ -47,22 +47,25 @@ static void move_to_front(pdm_tr *tr, pdm_ir_op *op)
 static void set_flags(pdm_tr *tr, pdm_ir_op *op, const char *name, const bool *values, size_t n)
 {
     pdm_tr_op t = nowhere(tr);
-    pdm_ir_attr attr = n == 1 ? pdm_tr_a_flag(&t, values[0]) : pdm_ir_attr_bools(tr->context, values, n);
+    pdm_ir_attr attr =
+        n == 1 ? pdm_tr_a_flag(&t, values[0]) : pdm_ir_attr_bools(tr->context, values, n);
     if (!attr || !pdm_ir_op_set_attr(tr->context, op, name, attr))
         pdm_tr_nomem(tr);
 }
 
-/* ---- parameters ----------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static bool is_candidate(const pdm_lg_var *var)
 {
-    return var && pdm_lg_var_is_param(var) && strcmp(var->name, "feed") != 0 && strcmp(var->name, "fetch") != 0;
+    return var && pdm_lg_var_is_param(var) && strcmp(var->name, "feed") != 0 &&
+           strcmp(var->name, "fetch") != 0;
 }
 
 /* The parameter file is right where it differs from the declaration in an accepted way. */
 static pdm_ir_type parameter_type(pdm_tr *tr, const pdm_lg_var *var)
 {
-    const pdm_param *p = tr->options->params ? pdm_params_find(tr->options->params, var->name) : NULL;
+    const pdm_param *p =
+        tr->options->params ? pdm_params_find(tr->options->params, var->name) : NULL;
     if (!p || p->kind != PDM_PARAM_DENSE || var->kind != PDM_LG_DENSE_TENSOR)
         return pdm_tr_declared_type(tr, var);
     pdm_ir_type type = pdm_ir_type_tensor(tr->context, p->dtype, p->dims, p->rank);
@@ -78,17 +81,19 @@ static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
     if (!type) {
         if (tr->status == PDM_OK) {
             pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, var->name};
-            pdm_diag(tr->sink, PDM_D_LG_FEATURE, &loc, NULL, "parameter '%s' is a %s, for which PIR has no type", var->name,
+            pdm_diag(tr->sink, PDM_D_LG_FEATURE, &loc, NULL,
+                     "parameter '%s' is a %s, for which PIR has no type", var->name,
                      pdm_lg_var_kind_name(var->kind));
         }
         return;
     }
     pdm_ir_attr yes = pdm_tr_a_flag(&t, true), no = pdm_tr_a_flag(&t, false);
-    pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.parameter", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}, {"is_distributed", no, 0}, {"is_parameter", yes, 0},
-                                                   {"need_clip", no, 0}, {"persistable", yes, 0}, {"stop_gradient", var->stop_gradient ? yes : no, 0},
-                                                   {"trainable", yes, 0}),
-                                      &type, 1);
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        &t, "builtin.parameter", PDM_TR_NO_OPS,
+        PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}, {"is_distributed", no, 0},
+                     {"is_parameter", yes, 0}, {"need_clip", no, 0}, {"persistable", yes, 0},
+                     {"stop_gradient", var->stop_gradient ? yes : no, 0}, {"trainable", yes, 0}),
+        &type, 1);
     if (!op)
         return;
     move_to_front(tr, op);
@@ -106,7 +111,9 @@ static void scan_block(scan *s, int32_t lg_block);
 static const pdm_lg_var *unwritten(const scan *s, int32_t lg_block, const char *name)
 {
     const pdm_lg_var *var = pdm_tr_lookup(s->tr->program, lg_block, name);
-    return is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name) ? var : NULL;
+    return is_candidate(var) && !pdm_map_find(&s->written, name) && !pdm_tr_has_value(s->tr, name)
+               ? var
+               : NULL;
 }
 
 static void scan_slot(scan *s, int32_t lg_block, const pdm_lg_slot *slot)
@@ -159,7 +166,7 @@ static void scan_block(scan *s, int32_t lg_block)
     }
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 bool pdm_tr_io_refused(const pdm_tr *tr, const pdm_lg_var *var)
 {
@@ -182,11 +189,13 @@ static pdm_ir_op *emit_data(pdm_tr *tr, const pdm_lg_var *var)
         }
         return NULL;
     }
-    pdm_ir_op *op = pdm_tr_emit_typed(&t, "pd_op.data", PDM_TR_NO_OPS,
-                                      PDM_TR_ATTRS({"name", pdm_tr_a_str(&t, var->name), 0},
-                                                   {"shape", pdm_tr_a_int_array(&t, type->dims, type->rank), 0},
-                                                   {"dtype", pdm_tr_a_dtype(&t, var->dtype), 0}, {"place", pdm_tr_a_place(&t, 0), 0}),
-                                      &type, 1);
+    pdm_ir_op *op =
+        pdm_tr_emit_typed(&t, "pd_op.data", PDM_TR_NO_OPS,
+                          PDM_TR_ATTRS({"name", pdm_tr_a_str(&t, var->name), 0},
+                                       {"shape", pdm_tr_a_int_array(&t, type->dims, type->rank), 0},
+                                       {"dtype", pdm_tr_a_dtype(&t, var->dtype), 0},
+                                       {"place", pdm_tr_a_place(&t, 0), 0}),
+                          &type, 1);
     if (!op)
         return NULL;
     set_flags(tr, op, "persistable", (bool[]){false}, 1);
@@ -206,7 +215,9 @@ pdm_ir_value *pdm_tr_io_undefined(pdm_tr *tr, const char *name)
         pdm_ir_type type = pdm_tr_declared_type(tr, var);
         if (!type)
             return NULL;
-        op = pdm_tr_emit_typed(&t, "pd_op.create_array", PDM_TR_NO_OPS, PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(&t, var->dtype), 0}), &type, 1);
+        op =
+            pdm_tr_emit_typed(&t, "pd_op.create_array", PDM_TR_NO_OPS,
+                              PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(&t, var->dtype), 0}), &type, 1);
         if (op)
             move_to_front(tr, op);
     } else if (var->need_check_feed) {
@@ -229,7 +240,8 @@ typedef struct column {
 static int by_column(const void *a, const void *b)
 {
     const column *x = a, *y = b;
-    return x->col != y->col ? (x->col > y->col) - (x->col < y->col) : (x->index > y->index) - (x->index < y->index);
+    return x->col != y->col ? (x->col > y->col) - (x->col < y->col)
+                            : (x->index > y->index) - (x->index < y->index);
 }
 
 static bool is_fetch(const char *type)
@@ -257,9 +269,11 @@ static column *collect_columns(pdm_tr *tr, bool fetches, size_t *out_n)
         if (fetches ? !is_fetch(op->type) : strcmp(op->type, "feed") != 0)
             continue;
         pdm_tr_op t = {.tr = tr, .op = op, .block = 0, .index = (int32_t)i};
-        const char *name = fetches ? only_argument(pdm_lg_find_input(op, "X")) : only_argument(pdm_lg_find_output(op, "Out"));
+        const char *name = fetches ? only_argument(pdm_lg_find_input(op, "X"))
+                                   : only_argument(pdm_lg_find_output(op, "Out"));
         if (!name)
-            pdm_tr_error(&t, PDM_D_LG_MISSING_INPUT, fetches ? "X" : "Out", NULL, "op '%s' names no variable", op->type);
+            pdm_tr_error(&t, PDM_D_LG_MISSING_INPUT, fetches ? "X" : "Out", NULL,
+                         "op '%s' names no variable", op->type);
         else
             all[n++] = (column){op, name, pdm_tr_int_or(&t, "col", 0), (int32_t)i};
     }
@@ -267,16 +281,20 @@ static column *collect_columns(pdm_tr *tr, bool fetches, size_t *out_n)
     for (size_t i = 0; i < n; i++) {
         pdm_tr_op t = {.tr = tr, .op = all[i].op, .block = 0, .index = all[i].index};
         if (all[i].col < 0)
-            pdm_tr_error(&t, PDM_D_LG_COLUMN, all[i].name, NULL, "op '%s' of '%s' has the negative col %lld", all[i].op->type, all[i].name, (long long)all[i].col);
+            pdm_tr_error(&t, PDM_D_LG_COLUMN, all[i].name, NULL,
+                         "op '%s' of '%s' has the negative col %lld", all[i].op->type, all[i].name,
+                         (long long)all[i].col);
         if (i && all[i].col == all[i - 1].col)
-            pdm_tr_error(&t, PDM_D_LG_COLUMN, all[i].name, NULL, "duplicate col: '%s' and '%s' are both in col %lld of %s", all[i - 1].name, all[i].name,
-                         (long long)all[i].col, all[i].op->type);
+            pdm_tr_error(&t, PDM_D_LG_COLUMN, all[i].name, NULL,
+                         "duplicate col: '%s' and '%s' are both in col %lld of %s", all[i - 1].name,
+                         all[i].name, (long long)all[i].col, all[i].op->type);
     }
     *out_n = n;
     return all;
 }
 
-/* Outputs are found by name: a name that is fetched twice gets a second one that is new to the program. */
+/* Outputs are found by name: a name that is fetched twice gets a second one that is new to the
+ * program. */
 static const char *unique_name(pdm_tr *tr, pdm_map *taken, const char *name)
 {
     const char *candidate = name;
@@ -364,7 +382,7 @@ void pdm_tr_io_prepare(pdm_tr *tr)
     prepare_fetches(tr);
 }
 
-/* ---- handlers --------------------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 void pdm_tr_h_feed(pdm_tr_op *t)
 {
@@ -379,13 +397,16 @@ static void emit_fetch(pdm_tr_op *t, pdm_ir_value *value, const char *name, int3
 {
     if (!value)
         return;
-    if (!pdm_ir_type_is_tensor(value->type) && !(value->type && value->type->kind == PDM_IR_TENSOR_ARRAY)) {
+    if (!pdm_ir_type_is_tensor(value->type) &&
+        !(value->type && value->type->kind == PDM_IR_TENSOR_ARRAY)) {
         pdm_tr_unsupported(t, name, "output '%s' is no dense tensor", name);
         return;
     }
     pdm_ir_type type = value->type;
-    pdm_ir_op *op = pdm_tr_emit_typed(t, "pd_op.fetch", PDM_TR_OPS(value),
-                                      PDM_TR_ATTRS({"name", pdm_tr_a_str(t, name), 0}, {"col", pdm_tr_a_i32(t, col), 0}), &type, 1);
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        t, "pd_op.fetch", PDM_TR_OPS(value),
+        PDM_TR_ATTRS({"name", pdm_tr_a_str(t, name), 0}, {"col", pdm_tr_a_i32(t, col), 0}), &type,
+        1);
     if (op)
         set_flags(t->tr, op, "persistable", (bool[]){true}, 1);
 }
@@ -408,7 +429,7 @@ void pdm_tr_h_data(pdm_tr_op *t)
         bind_outermost(t->tr, name, pdm_ir_op_result(op, 0));
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void emit_requested_fetches(pdm_tr *tr)
 {
@@ -428,7 +449,8 @@ static void emit_requested_fetches(pdm_tr *tr)
     pdm_map_deinit(&taken);
 }
 
-/* Does the value share its buffer with parameter `name`: the parameter itself, or an in-place result of it? */
+/* Does the value share its buffer with parameter `name`: the parameter itself, or an in-place
+ * result of it? */
 static bool is_parameter_value(const pdm_ir_value *value, const char *name)
 {
     for (int steps = 0; steps < 100000; steps++) {
@@ -452,13 +474,16 @@ static bool is_parameter_value(const pdm_ir_value *value, const char *name)
 static pdm_ir_value *parameter_value(const pdm_tr *tr, const char *name)
 {
     pdm_ir_op *end = tr->front ? tr->front->next : NULL;
-    for (pdm_ir_op *op = tr->front ? tr->module->block->first : NULL; op && op != end; op = op->next)
-        if (pdm_ir_op_is(op, "builtin.parameter") && strcmp(pdm_ir_op_attr(op, "parameter_name")->u.s.text, name) == 0)
+    for (pdm_ir_op *op = tr->front ? tr->module->block->first : NULL; op && op != end;
+         op = op->next)
+        if (pdm_ir_op_is(op, "builtin.parameter") &&
+            strcmp(pdm_ir_op_attr(op, "parameter_name")->u.s.text, name) == 0)
             return pdm_ir_op_result(op, 0);
     return NULL;
 }
 
-/* An in-place op that also reads the variable: what it does not overwrite (statistics in a test run) it leaves alone. */
+/* An in-place op that also reads the variable: what it does not overwrite (statistics in a test
+ * run) it leaves alone. */
 static bool updates_in_place(const pdm_lg_op *op, const char *name, const pdm_ir_op *def)
 {
     const char *form = def ? pdm_ir_op_name(def) : "";
@@ -489,8 +514,8 @@ static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *va
     if (updates_in_place(writer, var->name, def))
         return;
     /*
-     * Written in place, after all readers: the framework's Executor does not run programs with set_parameter, and no engine replaces the
-     * variable of a parameter op.
+     * Written in place, after all readers: the framework's Executor does not run programs with
+     * set_parameter, and no engine replaces the variable of a parameter op.
      */
     pdm_ir_value *parameter = parameter_value(tr, var->name);
     if (!parameter && tr->options->params && pdm_params_find(tr->options->params, var->name)) {
@@ -501,8 +526,9 @@ static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *va
         pdm_tr_emit1(&t, "pd_op.assign_out_", PDM_TR_OPS(value, parameter), PDM_TR_NO_ATTRS);
         return;
     }
-    pdm_ir_op *op = pdm_tr_emit_typed(&t, "builtin.set_parameter", PDM_TR_OPS(value),
-                                      PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), NULL, 0);
+    pdm_ir_op *op = pdm_tr_emit_typed(
+        &t, "builtin.set_parameter", PDM_TR_OPS(value),
+        PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}), NULL, 0);
     if (op && def && def->block == op->block && def->next != op) {
         pdm_ir_op_detach(op);
         pdm_ir_op_insert_after(op, def);
@@ -533,7 +559,8 @@ static void write_back_all(pdm_tr *tr)
     pdm_map_deinit(&seen);
 }
 
-/* A value that is the variable of a parameter: others that have its name for a while live in the scope of a run. */
+/* A value that is the variable of a parameter: others that have its name for a while live in the
+ * scope of a run. */
 static bool is_stored(const pdm_ir_value *value, const char *name)
 {
     for (const pdm_ir_use *u = pdm_ir_value_first_use(value); u; u = u->next)
@@ -565,12 +592,13 @@ static void set_result_attributes(pdm_tr *tr)
     }
 }
 
-/* ---- outputs that the predictor can tell apart ------------------------------------------------------------------- */
+/* ---- outputs that the predictor can tell apart ----------------------------------------------- */
 
 static const char *name_attr(pdm_tr *tr, const pdm_ir_op *op, const char *attr)
 {
     pdm_ir_attr a = pdm_ir_op_attr(op, attr);
-    const char *name = a ? pdm_ir_str(tr->context, a->u.s.text) : NULL; /* keys are compared by pointer */
+    const char *name =
+        a ? pdm_ir_str(tr->context, a->u.s.text) : NULL; /* keys are compared by pointer */
     if (!name)
         pdm_tr_nomem(tr);
     return name;
@@ -587,12 +615,16 @@ static void rename_output(pdm_tr *tr, pdm_ir_op *fetch, const char *old, pdm_map
         fresh = pdm_ir_str(tr->context, text);
     }
     pdm_ir_attr attr = text && fresh ? pdm_ir_attr_str(tr->context, fresh) : NULL;
-    if (!attr || !pdm_ir_op_set_attr(tr->context, fetch, "name", attr) || !pdm_map_put(names, fresh)) {
+    if (!attr || !pdm_ir_op_set_attr(tr->context, fetch, "name", attr) ||
+        !pdm_map_put(names, fresh)) {
         pdm_tr_nomem(tr);
         return;
     }
     pdm_loc loc = {tr->program->path, -1, -1, -1, 0, -1, NULL, old};
-    pdm_diag(tr->sink, PDM_D_LG_WARN, &loc, NULL, "output '%s' has the name of an input or parameter, which Paddle's predictor cannot run; it is called '%s'", old, fresh);
+    pdm_diag(tr->sink, PDM_D_LG_WARN, &loc, NULL,
+             "output '%s' has the name of an input or parameter, which Paddle's predictor cannot "
+             "run; it is called '%s'",
+             old, fresh);
 }
 
 static void copy_operand(pdm_tr *tr, pdm_ir_op *fetch)
@@ -606,7 +638,8 @@ static void copy_operand(pdm_tr *tr, pdm_ir_op *fetch)
     pdm_ir_use_set(pdm_ir_op_operand(fetch, 0), copy);
 }
 
-/* Is a parameter written in place? Then an output that is what it was before must not share its memory. */
+/* Is a parameter written in place? Then an output that is what it was before must not share its
+ * memory. */
 static bool is_written(const pdm_ir_value *parameter)
 {
     for (const pdm_ir_use *u = pdm_ir_value_first_use(parameter); u; u = u->next)
@@ -616,22 +649,25 @@ static bool is_written(const pdm_ir_value *parameter)
 }
 
 /*
- * The predictor finds inputs, outputs and parameters by name, and knows one output name for a value. An output may have the name of the
- * parameter that it is.
+ * The predictor finds inputs, outputs and parameters by name, and knows one output name for a
+ * value. An output may have the name of the parameter that it is.
  */
 static void separate_outputs(pdm_tr *tr)
 {
     pdm_map names = {0}, fetched = {0};
     pdm_ir_op *end = tr->front ? tr->front->next : NULL;
-    for (pdm_ir_op *op = tr->module->block->first; op != end && tr->status == PDM_OK; op = op->next) {
+    for (pdm_ir_op *op = tr->module->block->first; op != end && tr->status == PDM_OK;
+         op = op->next) {
         bool parameter = pdm_ir_op_is(op, "builtin.parameter");
         if (!parameter && !pdm_ir_op_is(op, "pd_op.data"))
             continue;
-        pdm_map_entry *e = pdm_map_put(&names, name_attr(tr, op, parameter ? "parameter_name" : "name"));
+        pdm_map_entry *e =
+            pdm_map_put(&names, name_attr(tr, op, parameter ? "parameter_name" : "name"));
         if (!e)
             pdm_tr_nomem(tr);
         else
-            e->value.ptr = parameter && !is_written(pdm_ir_op_result(op, 0)) ? pdm_ir_op_result(op, 0) : NULL;
+            e->value.ptr =
+                parameter && !is_written(pdm_ir_op_result(op, 0)) ? pdm_ir_op_result(op, 0) : NULL;
     }
     for (pdm_ir_op *op = end; op && tr->status == PDM_OK; op = op->next) {
         if (!pdm_ir_op_is(op, "pd_op.fetch"))

@@ -4,13 +4,16 @@
 
 #include "translator/tr.h"
 
-/* Check feed and fetch columns; emit builtin.parameter in first-use order and pd_op.data in column order. */
+/* Check feed and fetch columns; emit builtin.parameter in first-use order and pd_op.data in column
+ * order. */
 void pdm_tr_io_prepare(pdm_tr *tr);
-/* Emit the fetches that options ask for, write persistable results back, set stop_gradient and persistable. */
+/* Emit the fetches that options ask for, write persistable results back, set stop_gradient and
+ * persistable. */
 void pdm_tr_io_finish(pdm_tr *tr);
 /*
- * A name of block 0 that nothing has defined so far: an input when its declaration has need_check_feed, an empty array when it is a tensor array; created
- * at the front of the program and bound in the outermost scope. NULL: neither, or out of memory.
+ * A name of block 0 that nothing has defined so far: an input when its declaration has
+ * need_check_feed, an empty array when it is a tensor array; created at the front of the program
+ * and bound in the outermost scope. NULL: neither, or out of memory.
  */
 pdm_ir_value *pdm_tr_io_undefined(pdm_tr *tr, const char *name);
 /* The variable is an input of a kind that PIR does not have, which was told. */

@@ -9,7 +9,8 @@ typedef struct raw_row {
 } raw_row;
 
 static const raw_row raw_rows[] = {
-#define PDM_TR_MAP(type, target, operands, attrs, results, defaults) {type, "pd_op." target, operands, attrs, results, defaults},
+#define PDM_TR_MAP(type, target, operands, attrs, results, defaults)                               \
+    {type, "pd_op." target, operands, attrs, results, defaults},
 #include "translator/op_map.def"
 #undef PDM_TR_MAP
 };
@@ -172,7 +173,8 @@ const pdm_tr_row *pdm_tr_row_get(pdm_tr *tr, const char *type)
     if (!raw)
         return NULL;
     pdm_tr_row *row = pdm_arena_calloc(&tr->scratch, 1, sizeof *row);
-    bool ok = row && parse_operands(&tr->scratch, raw, row) && parse_attrs(&tr->scratch, raw, row) && parse_results(&tr->scratch, raw, row);
+    bool ok = row && parse_operands(&tr->scratch, raw, row) &&
+              parse_attrs(&tr->scratch, raw, row) && parse_results(&tr->scratch, raw, row);
     e = ok ? pdm_map_put(&tr->rows, type) : NULL;
     if (!e) {
         pdm_tr_nomem(tr);

@@ -24,7 +24,8 @@ typedef struct pdm_tr_operand_map {
 typedef struct pdm_tr_attr_map {
     const char *name;    /* in PIR */
     const char *legacy;  /* NULL: literal */
-    const char *literal; /* JSON; for legacy attributes the value of a missing one, or NULL: schema default */
+    const char *literal; /* JSON; for legacy attributes the value of a missing one, or NULL: schema
+                            default */
 } pdm_tr_attr_map;
 
 typedef struct pdm_tr_result_map {
@@ -40,11 +41,13 @@ typedef struct pdm_tr_row {
     size_t num_operands, num_attrs, num_results;
 } pdm_tr_row;
 
-/* The row of an interned legacy type, parsed on first use; NULL when there is none (or out of memory: tr->status). */
+/* The row of an interned legacy type, parsed on first use; NULL when there is none (or out of
+ * memory: tr->status). */
 const pdm_tr_row *pdm_tr_row_get(pdm_tr *tr, const char *type);
 bool pdm_tr_row_exists(const char *type);
 
-/* The in-place form of target where the framework takes it for this op, else target itself; room is scratch for the name. */
+/* The in-place form of target where the framework takes it for this op, else target itself; room is
+ * scratch for the name. */
 const char *pdm_tr_in_place_form(pdm_tr_op *t, const char *target, char *room, size_t size);
 
 #endif

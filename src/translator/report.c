@@ -6,10 +6,12 @@
 
 static pdm_loc place_of(const pdm_tr_op *t, const char *var)
 {
-    return (pdm_loc){t->tr->program->path, -1, -1, -1, t->block, t->index, t->op ? t->op->type : NULL, var};
+    return (pdm_loc){t->tr->program->path,       -1, -1, -1, t->block, t->index,
+                     t->op ? t->op->type : NULL, var};
 }
 
-void pdm_tr_error(pdm_tr_op *t, pdm_diag_code code, const char *var, const char *hint, const char *format, ...)
+void pdm_tr_error(pdm_tr_op *t, pdm_diag_code code, const char *var, const char *hint,
+                  const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -42,6 +44,7 @@ void pdm_tr_unsupported(pdm_tr_op *t, const char *var, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    pdm_diag(t->tr->sink, t->tr->options->allow_legacy ? PDM_D_LG_KEPT : PDM_D_LG_FEATURE, &loc, NULL, "%s", text);
+    pdm_diag(t->tr->sink, t->tr->options->allow_legacy ? PDM_D_LG_KEPT : PDM_D_LG_FEATURE, &loc,
+             NULL, "%s", text);
     t->failed = true;
 }

@@ -1,4 +1,5 @@
-/* JSON literals of op rows and map rows as attributes. The texts are ours, so the parser knows only what they use. */
+/* JSON literals of op rows and map rows as attributes. The texts are ours, so the parser knows only
+ * what they use. */
 #include "translator/row_default.h"
 
 #include <stdlib.h>
@@ -53,7 +54,8 @@ static bool integer(cursor *c, int64_t *out)
     return ok;
 }
 
-/* strtod follows the locale: numbers are put together from their digits through an exact decimal only when the locale is "C"-like; rows hold short texts. */
+/* strtod follows the locale: numbers are put together from their digits through an exact decimal
+ * only when the locale is "C"-like; rows hold short texts. */
 static bool number(cursor *c, double *out)
 {
     char text[64];
@@ -120,12 +122,18 @@ static pdm_ir_attr scalar(cursor *c, pdm_ir_decl_type type)
 static pdm_ir_decl_type element_type(pdm_ir_decl_type type)
 {
     switch (type) {
-    case PDM_IR_T_ARRAY_BOOL: return PDM_IR_T_BOOL;
-    case PDM_IR_T_ARRAY_I32: return PDM_IR_T_I32;
-    case PDM_IR_T_ARRAY_I64: return PDM_IR_T_I64;
-    case PDM_IR_T_ARRAY_F64: return PDM_IR_T_F64;
-    case PDM_IR_T_ARRAY_STR: return PDM_IR_T_STR;
-    default: return PDM_IR_T_F32;
+    case PDM_IR_T_ARRAY_BOOL:
+        return PDM_IR_T_BOOL;
+    case PDM_IR_T_ARRAY_I32:
+        return PDM_IR_T_I32;
+    case PDM_IR_T_ARRAY_I64:
+        return PDM_IR_T_I64;
+    case PDM_IR_T_ARRAY_F64:
+        return PDM_IR_T_F64;
+    case PDM_IR_T_ARRAY_STR:
+        return PDM_IR_T_STR;
+    default:
+        return PDM_IR_T_F32;
     }
 }
 
@@ -147,7 +155,8 @@ static pdm_ir_attr list(cursor *c, pdm_ir_decl_type type)
         }
         n++;
     }
-    return type == PDM_IR_T_INT_ARRAY ? pdm_ir_attr_int_array(c->context, ints, n) : pdm_ir_attr_array(c->context, items, n);
+    return type == PDM_IR_T_INT_ARRAY ? pdm_ir_attr_int_array(c->context, ints, n)
+                                      : pdm_ir_attr_array(c->context, items, n);
 }
 
 static pdm_ir_attr place(cursor *c)
@@ -155,7 +164,8 @@ static pdm_ir_attr place(cursor *c)
     int64_t kind, device;
     const char *s;
     size_t size;
-    bool ok = accept(c, "[") && integer(c, &kind) && accept(c, ",") && integer(c, &device) && accept(c, ",") && string(c, &s, &size) && accept(c, "]");
+    bool ok = accept(c, "[") && integer(c, &kind) && accept(c, ",") && integer(c, &device) &&
+              accept(c, ",") && string(c, &s, &size) && accept(c, "]");
     return ok ? pdm_ir_attr_place(c->context, (int32_t)kind, (int32_t)device, "") : NULL;
 }
 

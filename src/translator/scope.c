@@ -14,7 +14,8 @@ void pdm_tr_nomem(pdm_tr *tr)
         tr->status = PDM_NOMEM;
 }
 
-void pdm_tr_scope_push(pdm_tr *tr, pdm_tr_scope *scope, pdm_ir_block *block, int32_t lg_block, bool is_loop)
+void pdm_tr_scope_push(pdm_tr *tr, pdm_tr_scope *scope, pdm_ir_block *block, int32_t lg_block,
+                       bool is_loop)
 {
     pdm_map_init(&scope->names);
     scope->parent = tr->scope;
@@ -91,8 +92,8 @@ pdm_ir_value *pdm_tr_value(pdm_tr *tr, const char *name)
     if (!b->vector)
         return NULL;
     /*
-     * The slice stands before its first user; when that is in a region, before the region's owner: the framework's interpreter cannot
-     * take apart a vector of an enclosing block.
+     * The slice stands before its first user; when that is in a region, before the region's owner:
+     * the framework's interpreter cannot take apart a vector of an enclosing block.
      */
     tr->scope = scope;
     pdm_tr_op t = {.tr = tr, .block = scope->lg_block, .index = -1};
@@ -131,8 +132,11 @@ pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var)
         type = pdm_ir_type_array(tr->context, var->dtype, dims, rank, "NCHW");
         break;
     case PDM_LG_SELECTED_ROWS:
-        type = pdm_ir_type_intern(tr->context, &(struct pdm_ir_type_s){.kind = PDM_IR_SELECTED_ROWS, .dtype = var->dtype, .rank = (uint32_t)rank,
-                                                                      .dims = dims, .layout = "NCHW"});
+        type = pdm_ir_type_intern(tr->context, &(struct pdm_ir_type_s){.kind = PDM_IR_SELECTED_ROWS,
+                                                                       .dtype = var->dtype,
+                                                                       .rank = (uint32_t)rank,
+                                                                       .dims = dims,
+                                                                       .layout = "NCHW"});
         break;
     default:
         return NULL;
@@ -142,7 +146,7 @@ pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var)
     return type;
 }
 
-/* ---- inputs -------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 size_t pdm_tr_num_in(const pdm_tr_op *t, const char *slot)
 {
@@ -161,7 +165,8 @@ static pdm_ir_value *argument_value(pdm_tr_op *t, const pdm_lg_slot *slot, size_
     if (!value && pdm_tr_io_refused(t->tr, pdm_tr_var(t->tr, name)))
         t->failed = true;
     else if (!value && t->tr->status == PDM_OK)
-        pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, "feed it, or let an op write it first", "input %s of '%s' reads '%s' before anything wrote it", slot->name,
+        pdm_tr_error(t, PDM_D_LG_UNDEFINED, name, "feed it, or let an op write it first",
+                     "input %s of '%s' reads '%s' before anything wrote it", slot->name,
                      t->op->type, name);
     return value;
 }
@@ -171,7 +176,8 @@ pdm_ir_value *pdm_tr_in_at(pdm_tr_op *t, const char *slot, size_t index)
     if (t->failed || t->tr->status != PDM_OK)
         return NULL;
     if (index >= pdm_tr_num_in(t, slot)) {
-        pdm_tr_error(t, PDM_D_LG_MISSING_INPUT, slot, NULL, "op '%s' lacks its input %s", t->op->type, slot);
+        pdm_tr_error(t, PDM_D_LG_MISSING_INPUT, slot, NULL, "op '%s' lacks its input %s",
+                     t->op->type, slot);
         return NULL;
     }
     return argument_value(t, pdm_lg_find_input(t->op, slot), index);
@@ -205,7 +211,7 @@ pdm_ir_value *pdm_tr_in_combined(pdm_tr_op *t, const char *slot)
     return pdm_tr_combine(t, values, n);
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 size_t pdm_tr_num_out(const pdm_tr_op *t, const char *slot)
 {
@@ -237,18 +243,20 @@ void pdm_tr_out(pdm_tr_op *t, const char *slot, pdm_ir_value *value)
 }
 
 /*
- * Fill what inference left open from the declaration. Where both know a dim and differ, the inferred one is right: VarDescs are left over from
- * graph construction and lie (translator.md, "types lie").
+ * Fill what inference left open from the declaration. Where both know a dim and differ, the
+ * inferred one is right: VarDescs are left over from graph construction and lie (translator.md,
+ * "types lie").
  */
 static pdm_ir_type complete_type(pdm_tr_op *t, pdm_ir_type type, const pdm_lg_var *var)
 {
     pdm_tr *tr = t->tr;
-    if (!pdm_ir_type_is_tensor(type) || !var || var->kind != PDM_LG_DENSE_TENSOR || !var->has_tensor)
+    if (!pdm_ir_type_is_tensor(type) || !var || var->kind != PDM_LG_DENSE_TENSOR ||
+        !var->has_tensor)
         return type;
     if (type->dtype != var->dtype && var->dtype != PDM_UNDEFINED && tr->sink && tr->sink->verbose) {
         pdm_loc loc = {tr->program->path, -1, -1, -1, t->block, t->index, t->op->type, var->name};
-        pdm_diag(tr->sink, PDM_D_LG_TYPE_DIFFERS, &loc, NULL, "'%s' is declared %s but is %s", var->name, pdm_dtype_name(var->dtype),
-                 pdm_dtype_name(type->dtype));
+        pdm_diag(tr->sink, PDM_D_LG_TYPE_DIFFERS, &loc, NULL, "'%s' is declared %s but is %s",
+                 var->name, pdm_dtype_name(var->dtype), pdm_dtype_name(type->dtype));
     }
     if (type->rank != var->rank)
         return type;

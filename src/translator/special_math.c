@@ -388,9 +388,8 @@ void pdm_tr_h_circular(pdm_tr_op *t)
         return;
     }
     pdm_ir_value *zero = pdm_tr_const_f(t, PDM_F32, 0);
-    pdm_ir_value *zeros =
-        pdm_tr_emit1(t, "pd_op.full_like", PDM_TR_OPS(x, zero),
-                     PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, PDM_F32), 0}));
+    pdm_ir_value *zeros = pdm_tr_emit1(t, "pd_op.full_like", PDM_TR_OPS(x, zero),
+                                       PDM_TR_ATTRS({"dtype", pdm_tr_a_dtype(t, PDM_F32), 0}));
     pdm_ir_value *z = pdm_tr_binary(t, "pd_op.complex", x, zeros);
     pdm_tr_out(t, "Out", pdm_tr_unary(t, "pd_op.real", pdm_tr_unary(t, row_target(t), z)));
 }

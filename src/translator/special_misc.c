@@ -52,7 +52,7 @@ void pdm_tr_h_beam_search_decode(pdm_tr_op *t)
         pdm_tr_generic(t);
 }
 
-/* ---- einsum ---- */
+/* ---- einsum ---------------------------------------------------------------------------------- */
 
 #define ELLIPSIS "..."
 
@@ -71,7 +71,8 @@ static bool read_ellipses(pdm_tr_op *t, const char *equation, einsum *e)
     bool dotted[PDM_MAX_RANK] = {false}, any = false;
     const char *end = strstr(equation, "->"), *term = equation;
     for (size_t i = 0; end && i < n && i < PDM_MAX_RANK && term < end; i++) {
-        const char *comma = memchr(term, ',', (size_t)(end - term)), *stop = comma ? comma : end, *dots = strstr(term, ELLIPSIS);
+        const char *comma = memchr(term, ',', (size_t)(end - term)), *stop = comma ? comma : end,
+                   *dots = strstr(term, ELLIPSIS);
         int rank = pdm_tr_rank(pdm_tr_in_at(t, "Operands", i));
         size_t labels = (size_t)(stop - term);
         if (dots && dots < stop) {
@@ -152,7 +153,8 @@ void pdm_tr_h_einsum(pdm_tr_op *t)
             equation[n++] = *c;
     if (equation)
         equation[n] = '\0';
-    const char *text = equation && read_ellipses(t, equation, &e) ? spell_out(t, equation, &e) : NULL;
+    const char *text =
+        equation && read_ellipses(t, equation, &e) ? spell_out(t, equation, &e) : NULL;
     if (!text) {
         pdm_tr_generic(t);
         return;

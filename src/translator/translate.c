@@ -14,8 +14,8 @@ typedef struct handler {
 } handler;
 
 static const handler handlers[] = {
-#define SPECIAL PDM_TR_SPECIAL
-#define EXPRESSED PDM_TR_EXPRESSED
+#define SPECIAL                              PDM_TR_SPECIAL
+#define EXPRESSED                            PDM_TR_EXPRESSED
 #define PDM_TR_HANDLER(type, name, coverage) {type, pdm_tr_h_##name, coverage},
 #include "translator/handlers.def"
 #undef PDM_TR_HANDLER
@@ -31,9 +31,11 @@ static const handler *find_handler(const char *type)
     return NULL;
 }
 
-/* ---- coverage ------------------------------------------------------------------------------------------------ */
+/* ---- coverage -------------------------------------------------------------------------------- */
 
-static const struct { const char *type, *reason; } unsupported_ops[] = {
+static const struct {
+    const char *type, *reason;
+} unsupported_ops[] = {
 #define PDM_TR_UNSUPPORTED_OP(type, reason) {type, reason},
 #include "translator/unsupported.def"
 #undef PDM_TR_UNSUPPORTED_OP
@@ -76,7 +78,7 @@ pdm_tr_coverage pdm_tr_coverage_of(const char *type, const char **out_reason)
     return pdm_lg_schema_exists(type) ? PDM_TR_UNSUPPORTED : PDM_TR_UNKNOWN;
 }
 
-/* ---- one op -------------------------------------------------------------------------------------------------- */
+/* ---- one op ---------------------------------------------------------------------------------- */
 
 static void report_untranslatable(pdm_tr_op *t)
 {
@@ -84,8 +86,10 @@ static void report_untranslatable(pdm_tr_op *t)
     pdm_tr *tr = t->tr;
     switch (pdm_tr_coverage_of(type, &reason)) {
     case PDM_TR_TRAINING:
-        pdm_tr_error(t, PDM_D_LG_TRAINING, NULL, "export the model for inference (save_inference_model, jit.save) and convert that",
-                     "'%s' is a training op", type);
+        pdm_tr_error(
+            t, PDM_D_LG_TRAINING, NULL,
+            "export the model for inference (save_inference_model, jit.save) and convert that",
+            "'%s' is a training op", type);
         break;
     case PDM_TR_UNKNOWN:
         pdm_tr_error(t, PDM_D_LG_OP_UNKNOWN, NULL, NULL, "op type '%s' is not known", type);
@@ -94,7 +98,8 @@ static void report_untranslatable(pdm_tr_op *t)
         if (tr->options->allow_legacy)
             pdm_tr_unsupported(t, NULL, "'%s' stays a legacy op: %s", type, reason);
         else
-            pdm_tr_error(t, PDM_D_LG_OP_UNSUPPORTED, NULL, NULL, "'%s' cannot be expressed in PIR: %s", type, reason);
+            pdm_tr_error(t, PDM_D_LG_OP_UNSUPPORTED, NULL, NULL,
+                         "'%s' cannot be expressed in PIR: %s", type, reason);
     }
 }
 
@@ -152,7 +157,7 @@ void pdm_tr_block(pdm_tr *tr, int32_t lg_block)
     }
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static pdm_status outcome(const pdm_tr *tr, const pdm_diag_sink *before)
 {
@@ -178,12 +183,17 @@ static void deinit(pdm_tr *tr)
     pdm_arena_deinit(&tr->scratch);
 }
 
-pdm_status pdm_tr_translate(pdm_ir_context *context, pdm_lg_schemas *schemas, const pdm_lg_program *program, const pdm_tr_options *options,
+pdm_status pdm_tr_translate(pdm_ir_context *context, pdm_lg_schemas *schemas,
+                            const pdm_lg_program *program, const pdm_tr_options *options,
                             pdm_diag_sink *sink, pdm_ir_module **out_module)
 {
     static const pdm_tr_options no_options;
     pdm_diag_sink own = {0};
-    pdm_tr tr = {.context = context, .schemas = schemas, .program = program, .options = options ? options : &no_options, .sink = sink ? sink : &own};
+    pdm_tr tr = {.context = context,
+                 .schemas = schemas,
+                 .program = program,
+                 .options = options ? options : &no_options,
+                 .sink = sink ? sink : &own};
     pdm_diag_sink before = *tr.sink;
     pdm_tr_scope scope;
     PDM_TRY(pdm_ir_module_create(context, &tr.module));

@@ -1,8 +1,9 @@
 /*
  * Fails the n-th allocation of a whole conversion (load, convert, dump, write), and of two runs
  * (load, plan, inputs, run, record, write), for every n: each time the answer is PDM_NOMEM, nothing
- * is written and nothing leaks. Then the same with every allocation from the n-th on. A failure that the code can do without (a sort that has another way)
- * may also end well, with the whole output.
+ * is written and nothing leaks. Then the same with every allocation from the n-th on. A failure
+ * that the code can do without (a sort that has another way) may also end well, with the whole
+ * output.
  *
  * malloc and its like are replaced for the whole program, so that those of libc, protobuf-c and
  * cJSON fail too.
@@ -36,8 +37,7 @@ int main(void)
 
 #else
 
-/* ---- the allocator ------------------------------------------------------------------------------
- */
+/* ---- the allocator --------------------------------------------------------------------------- */
 
 /* glibc's own names for what we replace. */
 void *__libc_malloc(size_t size);
@@ -124,8 +124,7 @@ void free(void *memory)
 
 #pragma GCC visibility pop
 
-/* ---- one conversion -----------------------------------------------------------------------------
- */
+/* ---- one conversion -------------------------------------------------------------------------- */
 
 static char program_path[512], params_path[512];
 
@@ -159,8 +158,7 @@ static pdm_status convert(const char *model_path)
     return status;
 }
 
-/* ---- two runs -----------------------------------------------------------------------------------
- */
+/* ---- two runs -------------------------------------------------------------------------------- */
 
 static pdm_status run_twice(pdm_context *context, const pdm_plan *plan, const pdm_bundle *io)
 {
@@ -240,8 +238,7 @@ static const struct {
 
 enum { NUM_WORKS = sizeof works / sizeof works[0] };
 
-/* ---- the sweep ----------------------------------------------------------------------------------
- */
+/* ---- the sweep ------------------------------------------------------------------------------- */
 
 static bool exists(const char *path)
 {
@@ -332,8 +329,8 @@ static bool sweep_model(int which, const char *srcdir, const char *name, bool an
     const result r = sweep(works[which].fn, path, and_after);
     const bool ok = r.faults == 0 && r.tried > 50 && r.survived * 10 < r.tried;
     printf("%s %d - %s of %s: %s%llu failures, %llu of them done without\n", ok ? "ok" : "not ok",
-           number, works[which].name, name, and_after ? "with all that follow, " : "", (unsigned long long)r.tried,
-           (unsigned long long)r.survived);
+           number, works[which].name, name, and_after ? "with all that follow, " : "",
+           (unsigned long long)r.tried, (unsigned long long)r.survived);
     return ok;
 }
 

@@ -4,11 +4,11 @@
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
  * files after it are its input sets; without any, io.npz, io2.npz, ... of its folder are taken. All
  * sets run on the one loaded model, and once more in the opposite order: then memory is used as it
- * was planned in the first runs, and nothing may be left of them. A legacy model is translated in memory (ops that PIR cannot
- * express stay in the legacy dialect). Prints a line for each set:
+ * was planned in the first runs, and nothing may be left of them. A legacy model is translated in
+ * memory (ops that PIR cannot express stay in the legacy dialect). Prints a line for each set:
  *
- *   ok NAME                          within rtol and atol 1e-5 (float16 and bfloat16 1e-3), others exact
- *   no NAME: REASON                  the first difference, a missing kernel, an error
+ *   ok NAME                          within rtol and atol 1e-5 (float16 and bfloat16 1e-3), others
+ * exact no NAME: REASON                  the first difference, a missing kernel, an error
  *
  * and at last `N of M`. LoD of results is not compared, but with --legacy, which runs legacy models
  * as they are.
@@ -34,7 +34,7 @@ typedef struct tally {
     pdm_pool *pool;
     bool legacy;
     bool last_ok[MAX_SETS]; /* by input set of the model at hand */
-    char reason[2048]; /* what was told about the set at hand */
+    char reason[2048];      /* what was told about the set at hand */
 } tally;
 
 static void say(void *user, const pdm_diagnostic *d)
@@ -48,7 +48,7 @@ static void say(void *user, const pdm_diagnostic *d)
              d->op_type ? d->op_type : "", d->op_type ? ": " : "", d->message);
 }
 
-/* ---- comparison --------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static bool close_enough(double got, double want, double tol)
 {
@@ -113,12 +113,13 @@ static bool compare(const pdm_tensor *got, const pdm_tensor *recorded, char *why
     }
     if (bad == 0)
         return true;
-    snprintf(why, size, "%s: %" PRId64 " differ, first at %" PRId64 ": %.9g, recorded %.9g; largest %g", a,
+    snprintf(why, size,
+             "%s: %" PRId64 " differ, first at %" PRId64 ": %.9g, recorded %.9g; largest %g", a,
              bad, first, pdm_get_double(got, first), pdm_get_double(&want, first), worst);
     return false;
 }
 
-/* ---- machines ----------------------------------------------------------------------------------- */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 /* What runs a model: the executor, or the interpreter of legacy programs. */
 typedef struct machine {
@@ -169,7 +170,7 @@ static const pdm_value *output(const machine *m, size_t i)
     return m->plan ? pdm_exec_output(m->session, i) : pdm_legacy_output(m->legacy_session, i);
 }
 
-/* ---- one set ------------------------------------------------------------------------------------ */
+/* ---- one set --------------------------------------------------------------------------------- */
 
 static bool bind(machine *m, const pdm_npz *io, char *why, size_t size)
 {
@@ -263,15 +264,18 @@ static void run_set(tally *t, machine *m, const char *path, int set, bool again)
     } else if (!ok) {
         t->ok -= again;
         printf("no %s%s: %s\n", path, again ? " (again)" : "",
-               why[0] ? why : t->reason[0] ? t->reason : "failed");
+               why[0]         ? why
+               : t->reason[0] ? t->reason
+                              : "failed");
     }
     pdm_npz_deinit(&io);
 }
 
-/* ---- one model ---------------------------------------------------------------------------------- */
+/* ---- one model ------------------------------------------------------------------------------- */
 
 /* Outputs of programs in memory form: the names in fetch.txt beside the model. */
-static size_t read_fetch(const char *folder, char *buffer, size_t size, const char **names, size_t most)
+static size_t read_fetch(const char *folder, char *buffer, size_t size, const char **names,
+                         size_t most)
 {
     char path[1100];
     size_t n = 0;

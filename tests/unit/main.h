@@ -6,8 +6,8 @@
  *         X(vec)
  *     PDM_UNIT_MAIN(SUITES)
  *
- * declares `Suite *pdm_suite_arena(void);` for each row (defined in its own file) and defines main. With
- * arguments only the suites named are run.
+ * declares `Suite *pdm_suite_arena(void);` for each row (defined in its own file) and defines main.
+ * With arguments only the suites named are run.
  */
 #ifndef PDM_TESTS_UNIT_MAIN_H
 #define PDM_TESTS_UNIT_MAIN_H
@@ -50,7 +50,7 @@ static int pdm_unit_run(const pdm_unit_row *rows, size_t n, int argc, char **arg
 }
 
 #define PDM_UNIT_DECLARE(name) Suite *pdm_suite_##name(void);
-#define PDM_UNIT_ROW(name) {#name, pdm_suite_##name},
+#define PDM_UNIT_ROW(name)     {#name, pdm_suite_##name},
 #define PDM_UNIT_MAIN(SUITES)                                                                      \
     SUITES(PDM_UNIT_DECLARE)                                                                       \
     int main(int argc, char **argv)                                                                \

@@ -232,9 +232,14 @@ START_TEST(bundles)
     pdm_bundle *bundle = NULL, *back = NULL;
     const int64_t dims[1] = {3}, offsets[3] = {0, 1, 3};
     const float data[3] = {1, 2, 3};
-    const pdm_tensor_view view = {.dtype = "float32", .dims = dims, .rank = 1, .data = data,
-                                  .bytes = sizeof data, .lod = (const int64_t *const[]){offsets},
-                                  .lod_counts = (const size_t[]){3}, .num_lod = 1};
+    const pdm_tensor_view view = {.dtype = "float32",
+                                  .dims = dims,
+                                  .rank = 1,
+                                  .data = data,
+                                  .bytes = sizeof data,
+                                  .lod = (const int64_t *const[]){offsets},
+                                  .lod_counts = (const size_t[]){3},
+                                  .num_lod = 1};
     pdm_tensor_view got;
 
     api_folder_setup();

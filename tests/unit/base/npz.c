@@ -35,7 +35,8 @@ static size_t make_npy(unsigned char *out, const char *header, const void *data,
     return 10 + len + size;
 }
 
-static pdm_status read_npy(const char *header, const void *data, size_t size, pdm_npz *npz, heard *h)
+static pdm_status read_npy(const char *header, const void *data, size_t size, pdm_npz *npz,
+                           heard *h)
 {
     static unsigned char file[4096];
     pdm_diag_sink sink = {.fn = hear, .user = h};
@@ -104,9 +105,9 @@ START_TEST(headers_of_any_spelling)
     ck_assert_int_eq(npz.items[0].tensor.rank, 0);
     ck_assert_int_eq(pdm_tensor_count(&npz.items[0].tensor), 1);
     pdm_npz_deinit(&npz);
-    ck_assert_int_eq(read_npy("{'descr':'|b1','fortran_order':False,'shape':(0,4L,),}", NULL, 0, &npz,
-                              &h),
-                     PDM_OK);
+    ck_assert_int_eq(
+        read_npy("{'descr':'|b1','fortran_order':False,'shape':(0,4L,),}", NULL, 0, &npz, &h),
+        PDM_OK);
     ck_assert_int_eq(pdm_tensor_count(&npz.items[0].tensor), 0);
     ck_assert_ptr_nonnull(npz.items[0].tensor.data);
     pdm_npz_deinit(&npz);
@@ -119,8 +120,8 @@ START_TEST(bools_are_zero_or_one)
     pdm_npz npz;
     heard h;
 
-    ck_assert_int_eq(read_npy("{'descr':'|b1','fortran_order':False,'shape':(3,)}", data, 3, &npz, &h),
-                     PDM_OK);
+    ck_assert_int_eq(
+        read_npy("{'descr':'|b1','fortran_order':False,'shape':(3,)}", data, 3, &npz, &h), PDM_OK);
     ck_assert_mem_eq(npz.items[0].tensor.data, "\0\1\1", 3);
     pdm_npz_deinit(&npz);
 }
@@ -131,7 +132,8 @@ START_TEST(what_is_refused)
     refused("{'descr':'>f4','fortran_order':False,'shape':(1,)}", 4, "npz-type", "big-endian");
     refused("{'descr':'|O','fortran_order':False,'shape':(1,)}", 8, "npz-type", "pickled");
     refused("{'descr':'<U5','fortran_order':False,'shape':(1,)}", 20, "npz-type", "'<U5'");
-    refused("{'descr':[('a','<f4')],'fortran_order':False,'shape':(1,)}", 4, "npz-type", "not known");
+    refused("{'descr':[('a','<f4')],'fortran_order':False,'shape':(1,)}", 4, "npz-type",
+            "not known");
     refused("{'descr':'<f4','fortran_order':False,'shape':(2,)}", 4, "npz-form", "shape");
     refused("{'descr':'<f4','fortran_order':False,'shape':(1,)}", 8, "npz-form", "shape");
     refused("{'descr':'<f4','fortran_order':False,'shape':(4611686018427387904,8)}", 4, "npz-form",
@@ -169,8 +171,9 @@ static void make_tensor(pdm_tensor *t, pdm_dtype dtype, int rank, const int64_t 
 /* An archive with one array a dtype, in scratch("z.npz"). */
 static void write_all(pdm_npz *npz)
 {
-    static const pdm_dtype dtypes[] = {PDM_BOOL, PDM_I8,  PDM_U8,  PDM_I16, PDM_U16, PDM_I32, PDM_U32,
-                                       PDM_I64,  PDM_U64, PDM_F16, PDM_F32, PDM_F64, PDM_C64, PDM_C128};
+    static const pdm_dtype dtypes[] = {PDM_BOOL, PDM_I8,  PDM_U8,  PDM_I16, PDM_U16,
+                                       PDM_I32,  PDM_U32, PDM_I64, PDM_U64, PDM_F16,
+                                       PDM_F32,  PDM_F64, PDM_C64, PDM_C128};
     const int64_t dims[3] = {2, 1, 3};
 
     pdm_npz_init(npz);

@@ -63,7 +63,8 @@ START_TEST(memory_of_others)
 {
     float data[4] = {1, 2, 3, 4};
     own o = {.buffer = {.refs = 1, .release = note}};
-    pdm_tensor a = {.dtype = PDM_F32, .rank = 1, .dims = {4}, .data = data, .buffer = &o.buffer}, b = {0};
+    pdm_tensor a = {.dtype = PDM_F32, .rank = 1, .dims = {4}, .data = data, .buffer = &o.buffer},
+               b = {0};
     pdm_tensor borrowed = {.dtype = PDM_F32, .rank = 1, .dims = {4}, .data = data};
 
     pdm_tensor_ref(&b, &a);
@@ -93,7 +94,8 @@ START_TEST(half_precision)
             ck_assert(isnan(pdm_bf16_to_float(pdm_float_to_bf16(b))));
     }
     for (uint32_t bits = 0; bits < 0x7bff; bits++) {
-        const float low = pdm_f16_to_float((uint16_t)bits), high = pdm_f16_to_float((uint16_t)(bits + 1));
+        const float low = pdm_f16_to_float((uint16_t)bits),
+                    high = pdm_f16_to_float((uint16_t)(bits + 1));
         const float middle = (low + high) / 2; /* exact in float */
         ck_assert_uint_eq(pdm_float_to_f16(middle), bits % 2 ? bits + 1 : bits);
         ck_assert_uint_eq(pdm_float_to_f16(nextafterf(middle, high)), bits + 1);

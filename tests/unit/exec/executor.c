@@ -28,15 +28,17 @@ static void hear(void *user, const pdm_diagnostic *d)
 }
 
 #define T2 "tensor<2xf32>"
-#define X  "(%x) = \"pd_op.data\" () {name:\"x\",shape:ints[2],dtype:float32,place:Place(cpu)} : () -> " T2 "\n"
+#define X                                                                                          \
+    "(%x) = \"pd_op.data\" () {name:\"x\",shape:ints[2],dtype:float32,place:Place(cpu)} : () "     \
+    "-> " T2 "\n"
 #define FULL(name, number)                                                                         \
     "(%" name ") = \"pd_op.full\" () {shape:ints[1],value:f64(" number ")," FULL_REST
 #define FULL_REST "dtype:float32,place:Place(cpu)} : () -> tensor<1xf32>\n"
 /* out = x * by + bias, by being a constant of its own */
 #define SCALE(out, x, by, bias)                                                                    \
     FULL("s" out, by)                                                                              \
-    "(%" out ") = \"pd_op.scale\" (%" x ", %s" out ") {bias:f64(" bias "),bias_after_scale:true} : (" \
-    T2 ", tensor<1xf32>) -> " T2 "\n"
+    "(%" out ") = \"pd_op.scale\" (%" x ", %s" out ") {bias:f64(" bias                             \
+    "),bias_after_scale:true} : (" T2 ", tensor<1xf32>) -> " T2 "\n"
 #define FETCH(x, col)                                                                              \
     "(%f" x col ") = \"pd_op.fetch\" (%" x ") {name:\"" x "\",col:" col "} : (" T2 ") -> " T2 "\n"
 
@@ -110,7 +112,8 @@ START_TEST(a_chain)
 {
     program p;
 
-    make(&p, X SCALE("a", "x", "2.0", "1.0") SCALE("b", "a", "3.0", "0.0") FETCH("b", "0") FETCH("a", "1"));
+    make(&p, X SCALE("a", "x", "2.0", "1.0") SCALE("b", "a", "3.0", "0.0") FETCH("b", "0")
+                 FETCH("a", "1"));
     ck_assert_uint_eq(pdm_exec_num_outputs(p.plan), 2);
     ck_assert_str_eq(pdm_exec_input_name(p.plan, 0), "x");
     ck_assert_str_eq(pdm_exec_output_name(p.plan, 1), "a");
@@ -143,13 +146,15 @@ START_TEST(constants_are_folded)
 END_TEST
 
 #define BOOL_INPUT                                                                                 \
-    "(%z) = \"pd_op.full\" () {shape:ints[],value:f64(0.0),dtype:float32,place:Place(cpu)} : () -> " \
+    "(%z) = \"pd_op.full\" () {shape:ints[],value:f64(0.0),dtype:float32,place:Place(cpu)} : () "  \
+    "-> "                                                                                          \
     "tensor<f32>\n"                                                                                \
     "(%i) = \"pd_op.full_int_array\" () {value:[i64(0)],dtype:int64,place:Place(cpu)} : () -> "    \
     "tensor<1xi64>\n"                                                                              \
     "(%e) = \"pd_op.full_int_array\" () {value:[i64(1)],dtype:int64,place:Place(cpu)} : () -> "    \
     "tensor<1xi64>\n"                                                                              \
-    "(%first) = \"pd_op.slice\" (%x, %i, %e) {axes:i64[0],infer_flags:i64[1],decrease_axis:i64[0]} " \
+    "(%first) = \"pd_op.slice\" (%x, %i, %e) "                                                     \
+    "{axes:i64[0],infer_flags:i64[1],decrease_axis:i64[0]} "                                       \
     ": (" T2 ", tensor<1xi64>, tensor<1xi64>) -> tensor<f32>\n"                                    \
     "(%c) = \"pd_op.greater_than\" (%first, %z) {} : (tensor<f32>, tensor<f32>) -> tensor<b>\n"
 
@@ -159,7 +164,8 @@ START_TEST(what_is_written_is_no_constant)
     program p;
 
     make(&p, X BOOL_INPUT
-         "(%k) = \"pd_op.full\" () {shape:ints[2],value:f64(7.0),dtype:float32,place:Place(cpu)} : () -> " T2 "\n"
+         "(%k) = \"pd_op.full\" () {shape:ints[2],value:f64(7.0),dtype:float32,place:Place(cpu)} : "
+         "() -> " T2 "\n"
          "() = \"pd_op.if\" (%c) {} : (tensor<b>) -> () {\n"
          "(%o) = \"pd_op.assign_out_\" (%x, %k) {} : (" T2 ", " T2 ") -> " T2 "\n"
          "() = \"cf.yield\" () {} : () -> ()\n"
@@ -181,10 +187,12 @@ START_TEST(in_place)
 {
     program p;
 
-    make(&p, X SCALE("a", "x", "1.0", "0.0") SCALE("before", "a", "1.0", "0.0")
-         FULL("k", "10.0")
-         "(%b) = \"pd_op.scale_\" (%a, %k) {bias:f64(0.0),bias_after_scale:true} : (" T2 ", tensor<1xf32>) -> " T2 "\n"
-         SCALE("after", "a", "1.0", "0.0") FETCH("before", "0") FETCH("after", "1") FETCH("b", "2"));
+    make(&p,
+         X SCALE("a", "x", "1.0", "0.0") SCALE("before", "a", "1.0", "0.0") FULL(
+             "k",
+             "10.0") "(%b) = \"pd_op.scale_\" (%a, %k) {bias:f64(0.0),bias_after_scale:true} : (" T2
+                     ", tensor<1xf32>) -> " T2 "\n" SCALE("after", "a", "1.0", "0.0")
+                         FETCH("before", "0") FETCH("after", "1") FETCH("b", "2"));
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(run(&p, 1, 2), PDM_OK);
         expect(&p, 0, 1, 2);
@@ -196,15 +204,20 @@ START_TEST(in_place)
 END_TEST
 
 #define LOOP(limit)                                                                                \
-    FULL("n", "0.0") FULL("limit", limit)                                                          \
-    "(%go) = \"pd_op.less_than\" (%n, %limit) {} : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xb>\n" \
-    "(%r, %m) = \"pd_op.while\" (%go, %x, %n) {} : (tensor<1xb>, " T2 ", tensor<1xf32>) -> " T2     \
+    FULL("n", "0.0")                                                                               \
+    FULL("limit", limit)                                                                           \
+    "(%go) = \"pd_op.less_than\" (%n, %limit) {} : (tensor<1xf32>, "                               \
+    "tensor<1xf32>) -> tensor<1xb>\n"                                                              \
+    "(%r, %m) = \"pd_op.while\" (%go, %x, %n) {} : (tensor<1xb>, " T2 ", tensor<1xf32>) -> " T2    \
     ", tensor<1xf32> {\n"                                                                          \
-    "^(%v: " T2 ", %w: tensor<1xf32>)\n" SCALE("v2", "v", "2.0", "0.0")                            \
-    "(%w2) = \"pd_op.increment\" (%w) {value:1.0} : (tensor<1xf32>) -> tensor<1xf32>\n"            \
-    "(%go2) = \"pd_op.less_than\" (%w2, %limit) {} : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xb>\n" \
-    "() = \"cf.yield\" (%go2, %v2, %w2) {} : (tensor<1xb>, " T2 ", tensor<1xf32>) -> ()\n"         \
-    "}\n"
+    "^(%v: " T2 ", %w: tensor<1xf32>)\n" SCALE(                                                    \
+        "v2", "v", "2.0", "0.0") "(%w2) = \"pd_op.increment\" (%w) {value:1.0} : "                 \
+                                 "(tensor<1xf32>) -> tensor<1xf32>\n"                              \
+                                 "(%go2) = \"pd_op.less_than\" (%w2, %limit) {} : "                \
+                                 "(tensor<1xf32>, tensor<1xf32>) -> tensor<1xb>\n"                 \
+                                 "() = \"cf.yield\" (%go2, %v2, %w2) {} : (tensor<1xb>, " T2       \
+                                 ", tensor<1xf32>) -> ()\n"                                        \
+                                 "}\n"
 
 START_TEST(a_loop)
 {
@@ -293,11 +306,13 @@ START_TEST(stacks)
 {
     program p;
 
-    make(&p, X SCALE("a", "x", "2.0", "0.0")
-         "(%stack, %inlet, %outlet) = \"cf.stack_create\" () {} : () -> cf.stack, cf.inlet, cf.outlet\n"
-         "() = \"cf.tuple_push\" (%inlet, %a, %x) {} : (cf.inlet, " T2 ", " T2 ") -> ()\n"
-         "(%p, %q) = \"cf.tuple_pop\" (%outlet) {} : (cf.outlet) -> " T2 ", " T2 "\n"
-         FETCH("p", "0") FETCH("q", "1"));
+    make(&p, X SCALE("a", "x", "2.0",
+                     "0.0") "(%stack, %inlet, %outlet) = \"cf.stack_create\" () {} : () -> "
+                            "cf.stack, cf.inlet, cf.outlet\n"
+                            "() = \"cf.tuple_push\" (%inlet, %a, %x) {} : (cf.inlet, " T2 ", " T2
+                            ") -> ()\n"
+                            "(%p, %q) = \"cf.tuple_pop\" (%outlet) {} : (cf.outlet) -> " T2 ", " T2
+                            "\n" FETCH("p", "0") FETCH("q", "1"));
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(run(&p, 1, 3), PDM_OK);
         expect(&p, 0, 2, 6);
@@ -311,9 +326,10 @@ START_TEST(missing_kernels_are_told)
 {
     program p;
 
-    ck_assert_int_eq(make_with(&p, "(%0) = \"legacy.nobody_knows_this\" () {} : () -> " T2 "\n" FETCH("0", "0"),
-                               NULL, NULL),
-                     PDM_UNSUPPORTED);
+    ck_assert_int_eq(
+        make_with(&p, "(%0) = \"legacy.nobody_knows_this\" () {} : () -> " T2 "\n" FETCH("0", "0"),
+                  NULL, NULL),
+        PDM_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(p.heard, "exec-kernel"));
     end(&p);
 }
@@ -337,9 +353,11 @@ START_TEST(failures)
 {
     program p;
 
-    make(&p, X BOOL_INPUT SCALE("a", "x", "2.0", "0.0")
-         "(%v) = \"builtin.combine\" (%a) {} : (" T2 ") -> vec[" T2 "]\n"
-         "() = \"pd_op.assert\" (%c, %v) {summarize:i64(2)} : (tensor<b>, vec[" T2 "]) -> ()\n" FETCH("a", "0"));
+    make(&p, X BOOL_INPUT SCALE(
+                 "a", "x", "2.0",
+                 "0.0") "(%v) = \"builtin.combine\" (%a) {} : (" T2 ") -> vec[" T2 "]\n"
+                        "() = \"pd_op.assert\" (%c, %v) {summarize:i64(2)} : (tensor<b>, vec[" T2
+                        "]) -> ()\n" FETCH("a", "0"));
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(run(&p, 1, 4), PDM_OK);
         expect(&p, 0, 2, 8);
@@ -381,14 +399,16 @@ START_TEST(dependencies)
 {
     program p;
 
-    make(&p, X SCALE("a", "x", "1.0", "1.0")              /* 0 */
-         SCALE("b", "a", "1.0", "1.0")                    /* 1: after 0 */
-         SCALE("c", "a", "1.0", "2.0")                    /* 2: after 0 */
-         FULL("k", "10.0")
-         "(%d) = \"pd_op.scale_\" (%a, %k) {bias:f64(0.0),bias_after_scale:true} : (" T2 ", tensor<1xf32>) -> " T2 "\n"
-         /* 3: after 1 and 2, by them after 0 */
-         SCALE("g", "a", "1.0", "0.0")                    /* 4: after 3 */
-         FETCH("b", "0") FETCH("c", "1") FETCH("g", "2"));
+    make(
+        &p, X SCALE("a", "x", "1.0", "1.0") /* 0 */
+        SCALE("b", "a", "1.0", "1.0")       /* 1: after 0 */
+        SCALE("c", "a", "1.0", "2.0")       /* 2: after 0 */
+        FULL("k",
+             "10.0") "(%d) = \"pd_op.scale_\" (%a, %k) {bias:f64(0.0),bias_after_scale:true} : (" T2
+                     ", tensor<1xf32>) -> " T2 "\n"
+        /* 3: after 1 and 2, by them after 0 */
+        SCALE("g", "a", "1.0", "0.0") /* 4: after 3 */
+        FETCH("b", "0") FETCH("c", "1") FETCH("g", "2"));
     const pdm_graph_node *n = p.plan->top->nodes;
     ck_assert_uint_eq(n[0].num_prev, 0);
     ck_assert_uint_eq(n[1].num_prev, 1);
@@ -413,12 +433,13 @@ START_TEST(threads_change_nothing)
     size_t n = (size_t)snprintf(body, sizeof body, "%s", X);
 
     for (int i = 0; i < 12; i++)
-        n += (size_t)snprintf(body + n, sizeof body - n,
-                              "(%%k%d) = \"pd_op.full\" () {shape:ints[1],value:f64(%d.0)," FULL_REST
-                              "(%%a%d) = \"pd_op.scale\" (%%x, %%k%d) {bias:f64(1.0),bias_after_scale:true} : (" T2
-                              ", tensor<1xf32>) -> " T2 "\n"
-                              "(%%b%d) = \"pd_op.add\" (%%a%d, %%%s%d) {} : (" T2 ", " T2 ") -> " T2 "\n",
-                              i, i + 1, i, i, i, i, i ? "b" : "a", i ? i - 1 : 0);
+        n += (size_t)snprintf(
+            body + n, sizeof body - n,
+            "(%%k%d) = \"pd_op.full\" () {shape:ints[1],value:f64(%d.0)," FULL_REST
+            "(%%a%d) = \"pd_op.scale\" (%%x, %%k%d) {bias:f64(1.0),bias_after_scale:true} : (" T2
+            ", tensor<1xf32>) -> " T2 "\n"
+            "(%%b%d) = \"pd_op.add\" (%%a%d, %%%s%d) {} : (" T2 ", " T2 ") -> " T2 "\n",
+            i, i + 1, i, i, i, i, i ? "b" : "a", i ? i - 1 : 0);
     snprintf(body + n, sizeof body - n, "%s", FETCH("b11", "0") FETCH("a3", "1"));
     ck_assert_int_eq(pdm_pool_create((unsigned)_i, &pool), PDM_OK);
     const pdm_exec_options options = {.pool = pool};
@@ -440,7 +461,8 @@ START_TEST(outputs_where_the_caller_wants_them)
     program p;
     float first[2], second[2] = {-1, -1};
 
-    make(&p, X SCALE("a", "x", "2.0", "0.0") SCALE("b", "a", "2.0", "0.0") FETCH("b", "0") FETCH("a", "1"));
+    make(&p, X SCALE("a", "x", "2.0", "0.0") SCALE("b", "a", "2.0", "0.0") FETCH("b", "0")
+                 FETCH("a", "1"));
     pdm_exec_set_output(p.session, 0, first, sizeof first);
     pdm_exec_set_output(p.session, 1, second, 4); /* another size: it is not used */
     for (int i = 0; i < 3; i++) {

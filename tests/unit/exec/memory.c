@@ -140,7 +140,8 @@ START_TEST(a_run_that_failed_makes_no_plan)
     ck_assert_uint_eq(pdm_exec_memory_get_stats(m).planned, 0);
     pdm_tensor t = {0};
     ck_assert_int_eq(pdm_exec_memory_alloc(m, 8, &t, PDM_I8, 0, NULL), PDM_INVALID_ARG);
-    ck_assert_int_eq(pdm_exec_memory_alloc(m, 0, &t, PDM_F64, 1, (int64_t[]){INT64_MAX}), PDM_NOMEM);
+    ck_assert_int_eq(pdm_exec_memory_alloc(m, 0, &t, PDM_F64, 1, (int64_t[]){INT64_MAX}),
+                     PDM_NOMEM);
     pdm_exec_memory_destroy(m);
 }
 END_TEST

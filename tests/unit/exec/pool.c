@@ -79,8 +79,12 @@ static pdm_graph weave(web *w, int fail_at)
             w->nodes[k].num_prev++;
         }
     }
-    return (pdm_graph){.nodes = w->nodes, .count = 64, .run = note, .self = w,
-                       .pending = w->pending, .ready = w->ready};
+    return (pdm_graph){.nodes = w->nodes,
+                       .count = 64,
+                       .run = note,
+                       .self = w,
+                       .pending = w->pending,
+                       .ready = w->ready};
 }
 
 START_TEST(a_graph_keeps_its_edges)
