@@ -28,6 +28,7 @@ typedef struct graph_run {
 struct pdm_pool {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* there is something to do, or to look at */
+    atomic_uint news;    /* counts what wake tells, for those who look before they sleep */
     loop *loops;         /* those with ranges left */
     graph_run *graphs;
     unsigned num_waiting;
@@ -36,7 +37,7 @@ struct pdm_pool {
     pthread_t threads[];
 };
 
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, SPINS = 1000 };
 
 static _Thread_local unsigned thread_number;
 
@@ -50,8 +51,32 @@ unsigned pdm_pool_thread(void)
     return thread_number;
 }
 
+static void pause_a_moment(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/*
+ * With the lock held, which is let go meanwhile. Ops follow each other within microseconds, and to be
+ * woken takes longer than that: so a thread looks about for a while before it sleeps.
+ */
 static void wait_for_news(pdm_pool *pool)
 {
+    const unsigned seen = atomic_load_explicit(&pool->news, memory_order_relaxed);
+
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&pool->news, memory_order_relaxed) != seen)
+            break;
+        pause_a_moment();
+    }
+    pthread_mutex_lock(&pool->lock);
+    if (atomic_load_explicit(&pool->news, memory_order_relaxed) != seen)
+        return;
     pool->num_waiting++;
     pthread_cond_wait(&pool->wake, &pool->lock);
     pool->num_waiting--;
@@ -59,6 +84,7 @@ static void wait_for_news(pdm_pool *pool)
 
 static void tell(pdm_pool *pool)
 {
+    atomic_fetch_add_explicit(&pool->news, 1, memory_order_relaxed);
     if (pool->num_waiting > 0)
         pthread_cond_broadcast(&pool->wake);
 }
@@ -310,7 +336,7 @@ void pdm_pool_destroy(pdm_pool *pool)
         return;
     pthread_mutex_lock(&pool->lock);
     pool->stop = true;
-    pthread_cond_broadcast(&pool->wake);
+    tell(pool);
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->num_threads; i++)
         pthread_join(pool->threads[i], NULL);
