@@ -166,11 +166,14 @@ static const char *unset_variable(session *s, const pdm_legacy_op *op)
     for (size_t i = 0; i < op->op->num_inputs; i++) {
         const pdm_lg_slot *slot = &op->op->inputs[i];
         for (size_t k = 0; k < slot->num_args; k++) {
-            const uint32_t place = pdm_legacy_slot_of(s->plan, op->block, slot->args[k]);
-            bool written = place == PDM_LEGACY_NO_PLACE;
-            for (uint32_t a = 0; a < op->num_aliases; a++)
-                written |= op->aliases[a].slot == place;
-            if (!written && holds_nothing(&s->values[place]))
+            uint32_t place = pdm_legacy_slot_of(s->plan, op->block, slot->args[k]);
+            for (uint32_t a = 0; a < op->num_aliases; a++) {
+                if (op->aliases[a].slot == place) {
+                    place = op->aliases[a].old;
+                    break;
+                }
+            }
+            if (place != PDM_LEGACY_NO_PLACE && holds_nothing(&s->values[place]))
                 return slot->args[k];
         }
     }

@@ -4,6 +4,7 @@
     X(pool)       \
     X(memory)     \
     X(executor)   \
+    X(legacy)     \
     X(kernels_math)
 
 PDM_UNIT_MAIN(SUITES)
