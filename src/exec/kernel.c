@@ -9,7 +9,8 @@
 #include "base/checked.h"
 #include "exec/pool.h"
 
-/* ---- failure ------------------------------------------------------------------------------------ */
+/* ---- failure ------------------------------------------------------------------------------------
+ */
 
 pdm_status pdm_k_fail(pdm_k *k, const char *format, ...)
 {
@@ -38,7 +39,8 @@ pdm_status pdm_k_unsupported_dtype(pdm_k *k, pdm_dtype dtype)
     return pdm_k_fail(k, "element type %s is not supported", pdm_dtype_name(dtype));
 }
 
-/* ---- operands ----------------------------------------------------------------------------------- */
+/* ---- operands -----------------------------------------------------------------------------------
+ */
 
 /* The name of operand i for messages; row operands of kind MANY are last. */
 static const char *in_name(const pdm_k *k, size_t i)
@@ -193,7 +195,8 @@ size_t pdm_k_in_ints(pdm_k *k, size_t index, int64_t out[PDM_K_MAX_INTS])
     return PDM_K_OK(k) ? n : 0;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
 
 pdm_ir_attr pdm_k_attr(pdm_k *k, const char *name)
 {
@@ -452,7 +455,8 @@ size_t pdm_k_floats(pdm_k *k, const char *name, double out[PDM_K_MAX_INTS])
     return numbers(k, name, NULL, out);
 }
 
-/* ---- results ------------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------------
+ */
 
 bool pdm_k_wants(const pdm_k *k, size_t index)
 {
@@ -613,7 +617,8 @@ pdm_tensor *pdm_k_out_slot(pdm_k *k, const char *slot)
     return value ? &value->tensor : NULL;
 }
 
-/* ---- work --------------------------------------------------------------------------------------- */
+/* ---- work ---------------------------------------------------------------------------------------
+ */
 
 struct pdm_k_temp_block {
     struct pdm_k_temp_block *next;
@@ -634,7 +639,8 @@ void *pdm_k_temp(pdm_k *k, size_t bytes)
     block->next = k->temps;
     k->temps = block;
     const uintptr_t first = (uintptr_t)(block + 1);
-    return (char *)(block + 1) + (PDM_TENSOR_ALIGNMENT - first % PDM_TENSOR_ALIGNMENT) % PDM_TENSOR_ALIGNMENT;
+    return (char *)(block + 1) +
+           (PDM_TENSOR_ALIGNMENT - first % PDM_TENSOR_ALIGNMENT) % PDM_TENSOR_ALIGNMENT;
 }
 
 void pdm_k_end(pdm_k *k)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef struct raw_row {
     const char *type, *kernel, *operands, *attrs, *results;
@@ -39,13 +39,13 @@ static int by_lod_type(const void *key, const void *row)
 
 pdm_legacy_lod pdm_legacy_lod_get(const char *type)
 {
-    const lod_row *row = bsearch(type, lod_rows, sizeof lod_rows / sizeof *lod_rows,
-                                 sizeof *lod_rows, by_lod_type);
+    const lod_row *row =
+        bsearch(type, lod_rows, sizeof lod_rows / sizeof *lod_rows, sizeof *lod_rows, by_lod_type);
 
     return row ? (pdm_legacy_lod){true, row->rule} : (pdm_legacy_lod){false, ""};
 }
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static size_t count_items(const char *text, char separator)
 {
@@ -100,8 +100,7 @@ static pdm_legacy_source source_of(char *word)
 static bool parse_operands(pdm_arena *arena, const char *text, pdm_legacy_row *row)
 {
     row->num_operands = count_items(text, ',');
-    pdm_legacy_operand *operands =
-        pdm_arena_calloc(arena, row->num_operands + 1, sizeof *operands);
+    pdm_legacy_operand *operands = pdm_arena_calloc(arena, row->num_operands + 1, sizeof *operands);
     if (!operands)
         return false;
     row->operands = operands;
@@ -190,8 +189,8 @@ static bool parse_results(pdm_arena *arena, const char *text, pdm_legacy_row *ro
 
 pdm_status pdm_legacy_row_get(const char *type, pdm_arena *arena, const pdm_legacy_row **out_row)
 {
-    const raw_row *raw = bsearch(type, raw_rows, sizeof raw_rows / sizeof *raw_rows,
-                                 sizeof *raw_rows, by_type);
+    const raw_row *raw =
+        bsearch(type, raw_rows, sizeof raw_rows / sizeof *raw_rows, sizeof *raw_rows, by_type);
 
     if (!raw) {
         *out_row = NULL;
@@ -209,7 +208,7 @@ pdm_status pdm_legacy_row_get(const char *type, pdm_arena *arena, const pdm_lega
     return PDM_OK;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void scalar_attr(const pdm_lg_scalar *s, struct pdm_ir_attr_s *out)
 {

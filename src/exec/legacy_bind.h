@@ -30,8 +30,8 @@ typedef struct pdm_legacy_operand {
 } pdm_legacy_operand;
 
 typedef struct pdm_legacy_rename {
-    const char *name;    /* as the kernel calls it */
-    const char *legacy;  /* NULL: literal */
+    const char *name;   /* as the kernel calls it */
+    const char *legacy; /* NULL: literal */
     pdm_ir_attr literal;
 } pdm_legacy_rename;
 

@@ -26,7 +26,7 @@ static pdm_value *at(session *s, uint32_t place)
     return place == PDM_LEGACY_NO_PLACE ? NULL : &s->values[place];
 }
 
-/* ---- sessions ----------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static pdm_status make_extras(session *s)
 {
@@ -89,8 +89,8 @@ void pdm_legacy_session_reset(session *s)
     }
 }
 
-pdm_status pdm_legacy_session_create(const pdm_legacy_plan *plan,
-                                     const pdm_legacy_options *options, session **out_session)
+pdm_status pdm_legacy_session_create(const pdm_legacy_plan *plan, const pdm_legacy_options *options,
+                                     session **out_session)
 {
     session *s = calloc(1, sizeof *s);
 
@@ -104,8 +104,7 @@ pdm_status pdm_legacy_session_create(const pdm_legacy_plan *plan,
     s->out = calloc((size_t)plan->total_out + 1, sizeof *s->out);
     s->inputs = calloc(plan->inputs.n + 1, sizeof *s->inputs);
     s->outputs = calloc(plan->outputs.n + 1, sizeof *s->outputs);
-    if (!s->values || !s->in || !s->out || !s->inputs || !s->outputs ||
-        make_extras(s) != PDM_OK) {
+    if (!s->values || !s->in || !s->out || !s->inputs || !s->outputs || make_extras(s) != PDM_OK) {
         pdm_legacy_session_destroy(s);
         return PDM_NOMEM;
     }
@@ -147,12 +146,11 @@ const pdm_value *pdm_legacy_value(const session *s, int32_t block, const char *n
 {
     const uint32_t slot = pdm_legacy_slot_of(s->plan, block, name);
 
-    return slot == PDM_LEGACY_NO_PLACE || s->values[slot].kind == PDM_VALUE_NONE
-               ? NULL
-               : &s->values[slot];
+    return slot == PDM_LEGACY_NO_PLACE || s->values[slot].kind == PDM_VALUE_NONE ? NULL
+                                                                                 : &s->values[slot];
 }
 
-/* ---- errors ------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static bool holds_nothing(const pdm_value *value)
 {
@@ -205,7 +203,7 @@ static pdm_status check_cancel(session *s)
     return s->options.cancelled && s->options.cancelled(s->options.user) ? PDM_CANCELLED : PDM_OK;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static pdm_ir_attr attr_of(void *self, const char *name)
 {
@@ -240,8 +238,8 @@ static void apply_lods(session *s, const pdm_legacy_op *op)
         const pdm_tensor *from = value ? &value->tensor : &none;
         if (to->kind != PDM_VALUE_TENSOR || to->tensor.dtype == PDM_UNDEFINED)
             continue;
-        if (rule->if_same_rows && (from->rank == 0 || to->tensor.rank == 0 ||
-                                   from->dims[0] != to->tensor.dims[0]))
+        if (rule->if_same_rows &&
+            (from->rank == 0 || to->tensor.rank == 0 || from->dims[0] != to->tensor.dims[0]))
             from = &none;
         pdm_tensor_share_lod(&to->tensor, from);
     }
@@ -291,7 +289,7 @@ static pdm_status run_kernel(session *s, const pdm_legacy_op *op)
     return status;
 }
 
-/* ---- feeds and fetches -------------------------------------------------------------------------- */
+/* ---- feeds and fetches ----------------------------------------------------------------------- */
 
 static pdm_status set_tensor(pdm_value *value, const pdm_tensor *tensor)
 {
@@ -325,7 +323,7 @@ static pdm_status bind_inputs(session *s)
     return PDM_OK;
 }
 
-/* ---- sub-blocks --------------------------------------------------------------------------------- */
+/* ---- sub-blocks ------------------------------------------------------------------------------ */
 
 static pdm_status run_block(session *s, int32_t block);
 
@@ -399,8 +397,8 @@ static pdm_status run_conditional(session *s, const pdm_legacy_op *op)
         PDM_TRY(condition(s, op, &cond));
     for (uint32_t i = 0; op->tensors && i < op->num_tensors; i++) {
         const pdm_value *value = at(s, op->tensors[i]);
-        cond &= value && value->kind == PDM_VALUE_TENSOR &&
-                value->tensor.dtype != PDM_UNDEFINED && pdm_tensor_count(&value->tensor) > 0;
+        cond &= value && value->kind == PDM_VALUE_TENSOR && value->tensor.dtype != PDM_UNDEFINED &&
+                pdm_tensor_count(&value->tensor) > 0;
     }
     if (!cond)
         return PDM_OK;
@@ -410,7 +408,7 @@ static pdm_status run_conditional(session *s, const pdm_legacy_op *op)
     return PDM_OK;
 }
 
-/* ---- recurrent ---------------------------------------------------------------------------------- */
+/* ---- recurrent ------------------------------------------------------------------------------- */
 
 /* Bytes of one step of a tensor whose first dimension is time. */
 static size_t step_bytes(const pdm_tensor *t)
@@ -504,8 +502,7 @@ static pdm_status run_recurrent(session *s, const pdm_legacy_op *op)
     PDM_TRY(num_steps(s, op, &steps));
     pdm_value *states = calloc((size_t)rnn->num_states + 1, sizeof *states);
     pdm_tensor *results = calloc((size_t)rnn->num_out + 1, sizeof *results);
-    pdm_status status =
-        states && results ? run_steps(s, op, steps, states, results) : PDM_NOMEM;
+    pdm_status status = states && results ? run_steps(s, op, steps, states, results) : PDM_NOMEM;
     for (uint32_t i = 0; results && i < rnn->num_out; i++) {
         if (status == PDM_OK && results[i].dtype != PDM_UNDEFINED && at(s, rnn->out_outer[i]))
             status = set_tensor(at(s, rnn->out_outer[i]), &results[i]);
@@ -518,7 +515,7 @@ static pdm_status run_recurrent(session *s, const pdm_legacy_op *op)
     return status;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static pdm_status run_op(session *s, const pdm_legacy_op *op)
 {

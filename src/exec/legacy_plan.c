@@ -10,7 +10,7 @@
 
 typedef pdm_legacy_builder builder;
 
-/* ---- slots -------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 uint32_t pdm_legacy_slot_of(const pdm_legacy_plan *plan, int32_t block, const char *name)
 {
@@ -18,8 +18,7 @@ uint32_t pdm_legacy_slot_of(const pdm_legacy_plan *plan, int32_t block, const ch
     int32_t where;
     /* Texts of attributes are not interned. */
     const char *interned = pdm_intern_find(&program->strings, name, strlen(name));
-    const pdm_lg_var *var =
-        interned ? pdm_lg_lookup_var(program, block, interned, &where) : NULL;
+    const pdm_lg_var *var = interned ? pdm_lg_lookup_var(program, block, interned, &where) : NULL;
 
     return var ? plan->blocks[where].slots[var - program->blocks[where].vars] : PDM_LEGACY_NO_PLACE;
 }
@@ -46,8 +45,7 @@ static pdm_status make_slots(builder *b, pdm_map *persistables)
             return PDM_NOMEM;
         for (size_t k = 0; k < block->num_vars; k++) {
             const pdm_lg_var *var = &block->vars[k];
-            pdm_map_entry *known =
-                var->persistable ? pdm_map_find(persistables, var->name) : NULL;
+            pdm_map_entry *known = var->persistable ? pdm_map_find(persistables, var->name) : NULL;
             if (known) {
                 slots[k] = (uint32_t)known->value.num;
                 continue;
@@ -66,7 +64,7 @@ static pdm_status make_slots(builder *b, pdm_map *persistables)
     return PDM_OK;
 }
 
-/* ---- ops ---------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 pdm_status pdm_legacy_refuse(builder *b, pdm_diag_code code, const pdm_legacy_op *op,
                              const char *var, const char *format, ...)
@@ -116,8 +114,8 @@ static pdm_status add_port(builder *b, const pdm_legacy_op *op, bool output)
         return PDM_OK;
     port.var = b->plan->slots.v[op->slot].var;
     port.name = port.var->name;
-    const bool ok = output ? PDM_VEC_PUSH(&b->plan->outputs, port)
-                           : PDM_VEC_PUSH(&b->plan->inputs, port);
+    const bool ok =
+        output ? PDM_VEC_PUSH(&b->plan->outputs, port) : PDM_VEC_PUSH(&b->plan->inputs, port);
     return ok ? PDM_OK : PDM_NOMEM;
 }
 
@@ -169,7 +167,7 @@ static pdm_status bind_conditional(builder *b, pdm_legacy_op *op)
                                 &op->num_tensors);
 }
 
-/* ---- recurrent ---------------------------------------------------------------------------------- */
+/* ---- recurrent ------------------------------------------------------------------------------- */
 
 /* Slots that names have inside of a block. */
 static pdm_status inner_slots(builder *b, const pdm_legacy_op *op, const char *const *names,
@@ -227,7 +225,7 @@ static pdm_status bind_recurrent(builder *b, pdm_legacy_op *op)
     return state_slots(b, op, "states", rnn->num_states, &rnn->after);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static pdm_status bind_op(builder *b, pdm_legacy_op *op)
 {
@@ -279,7 +277,7 @@ static pdm_status bind_blocks(builder *b)
     return PDM_OK;
 }
 
-/* ---- inputs and outputs ------------------------------------------------------------------------- */
+/* ---- inputs and outputs ---------------------------------------------------------------------- */
 
 static int by_column(const void *a, const void *b)
 {
@@ -365,7 +363,7 @@ static pdm_status make_ports(builder *b, const pdm_legacy_plan_options *options)
     return add_unfed_inputs(b);
 }
 
-/* ---- last uses ---------------------------------------------------------------------------------- */
+/* ---- last uses ------------------------------------------------------------------------------- */
 
 static void note_use(const pdm_legacy_plan *plan, int32_t block, const char *name, uint32_t number,
                      uint32_t *last)
@@ -465,7 +463,7 @@ static pdm_status find_last_uses(builder *b)
     return status;
 }
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static pdm_status read_param(builder *b, const pdm_param *p, pdm_tensor *tensor, int *fd,
                              const char **open_path)
@@ -498,8 +496,7 @@ static pdm_status read_params(builder *b, const pdm_params *params)
 
     for (size_t i = 0; params && status == PDM_OK && i < b->plan->slots.n; i++) {
         const pdm_legacy_slot *slot = &b->plan->slots.v[i];
-        const pdm_param *p =
-            slot->persistable ? pdm_params_find(params, slot->var->name) : NULL;
+        const pdm_param *p = slot->persistable ? pdm_params_find(params, slot->var->name) : NULL;
         pdm_legacy_param param = {.slot = (uint32_t)i};
         if (!p || p->kind == PDM_PARAM_VOCAB)
             continue;
@@ -514,7 +511,7 @@ static pdm_status read_params(builder *b, const pdm_params *params)
     return status;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static pdm_status build(builder *b, const pdm_params *params,
                         const pdm_legacy_plan_options *options)

@@ -8,7 +8,7 @@
 
 typedef PDM_VEC(uint32_t) places;
 
-/* ---- arguments ---------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool is_empty(const char *name)
 {
@@ -57,7 +57,7 @@ static pdm_status add_extra(pdm_legacy_builder *b, const pdm_legacy_extra *extra
     return PDM_OK;
 }
 
-/* ---- old values --------------------------------------------------------------------------------- */
+/* ---- old values ------------------------------------------------------------------------------ */
 
 static bool has_arg(const pdm_lg_slot *slots, size_t n, const char *name)
 {
@@ -114,7 +114,7 @@ static uint32_t read_place(const pdm_legacy_op *op, uint32_t slot)
     return slot;
 }
 
-/* ---- constants ---------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static pdm_status number_tensor(pdm_ir_attr attr, pdm_dtype dtype, pdm_tensor *out)
 {
@@ -192,8 +192,8 @@ static const pdm_lg_attr *find_attr(const pdm_lg_schema *schema, const pdm_lg_op
 }
 
 /* Variables that stand in for an attribute. */
-static pdm_status attr_vars(pdm_legacy_builder *b, const pdm_legacy_op *op,
-                            const pdm_lg_attr *attr, uint32_t *out_place)
+static pdm_status attr_vars(pdm_legacy_builder *b, const pdm_legacy_op *op, const pdm_lg_attr *attr,
+                            uint32_t *out_place)
 {
     pdm_legacy_extra extra = {0};
     uint32_t *items;
@@ -239,7 +239,7 @@ static pdm_status constant(pdm_legacy_builder *b, const pdm_legacy_op *op,
     return status;
 }
 
-/* ---- operands ----------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static pdm_status list_place(pdm_legacy_builder *b, const pdm_legacy_op *op,
                              const pdm_lg_slot *slot, bool result, uint32_t *out_place)
@@ -402,7 +402,7 @@ static pdm_status bind_by_name(pdm_legacy_builder *b, const pdm_legacy_op *op,
     return PDM_OK;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static pdm_status add_attr(pdm_legacy_builder *b, const char *name, const pdm_lg_attr *attr,
                            pdm_legacy_attr_entry *entries, size_t *n)
@@ -498,7 +498,7 @@ static int64_t seed_of(const pdm_legacy_op *op)
     return 0;
 }
 
-/* ---- LoD ---------------------------------------------------------------------------------------- */
+/* ---- LoD ------------------------------------------------------------------------------------- */
 
 /* One word of the rules, see legacy_lod.def. */
 typedef struct lod_word {
@@ -589,7 +589,7 @@ static pdm_status bind_lod(pdm_legacy_builder *b, pdm_legacy_op *op)
     return PDM_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static pdm_status keep(pdm_legacy_builder *b, const places *list, const uint32_t **out,
                        uint32_t *out_count)
@@ -639,8 +639,8 @@ static pdm_status bind_parts(pdm_legacy_builder *b, pdm_legacy_op *op, const pdm
     PDM_TRY(pdm_lg_schema_get(b->schemas, op->op->type, &schema));
     if (by_name(op, row)) {
         PDM_TRY(bind_by_name(b, op, op->op->inputs, op->op->num_inputs, false, in, &op->in_slots));
-        PDM_TRY(bind_by_name(b, op, op->op->outputs, op->op->num_outputs, true, out,
-                             &op->out_slots));
+        PDM_TRY(
+            bind_by_name(b, op, op->op->outputs, op->op->num_outputs, true, out, &op->out_slots));
         PDM_TRY(bind_all_attrs(b, op, schema));
         op->random = !strcmp(op->op->type, "sampling_id") || !strcmp(op->op->type, "dropout_nd");
     } else {

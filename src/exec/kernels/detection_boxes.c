@@ -167,7 +167,7 @@ pdm_status pdm_kernel_box_clip(pdm_k *k)
                 const type x2 = a[2] < b[2] ? a[2] : b[2], y2 = a[3] < b[3] ? a[3] : b[3];         \
                 const type w = x2 - x1 + add, h = y2 - y1 + add;                                   \
                 const type both = (w > 0 ? w : 0) * (h > 0 ? h : 0);                               \
-                *out++ = both / (one + two - both + (type)1e-10);                                   \
+                *out++ = both / (one + two - both + (type)1e-10);                                  \
             }                                                                                      \
         }                                                                                          \
     }

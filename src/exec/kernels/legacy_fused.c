@@ -3,7 +3,7 @@
 
 #include "exec/kernels/legacy_sub.h"
 
-/* ---- activations -------------------------------------------------------------------------------- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 static double sigmoid(double v)
 {
@@ -87,7 +87,7 @@ static void tail(pdm_k *k, pdm_tensor *t)
                        pdm_sub_activation(k, name, pdm_get_double(t, i), alpha, beta) * scale);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* out becomes t with its dims permuted as an attribute says, or t itself. Both may be one. */
 static void permute(pdm_k *k, const pdm_tensor *t, const char *attr, pdm_tensor *out)
@@ -154,7 +154,7 @@ static pdm_status give(pdm_k *k, const char *slot, const pdm_tensor *t)
     return k->status;
 }
 
-/* ---- ops ---------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_old_fused_elementwise(pdm_k *k)
 {
@@ -276,8 +276,7 @@ static void conv_extras(pdm_k *k, pdm_tensor *out)
     if (bias && pdm_tensor_count(bias) != channels)
         pdm_k_fail(k, "the bias does not fit the result");
     for (int64_t i = 0; bias && i < n && PDM_K_OK(k); i++)
-        pdm_set_double(out, i,
-                       pdm_get_double(out, i) + pdm_get_double(bias, i / inner % channels));
+        pdm_set_double(out, i, pdm_get_double(out, i) + pdm_get_double(bias, i / inner % channels));
     if (residual)
         add_all(k, out, residual);
 }
@@ -292,7 +291,9 @@ pdm_status pdm_kernel_old_fused_conv(pdm_k *k)
     pdm_sub s;
 
     pdm_sub_begin(&s, k,
-                  transposed ? "pd_op.conv2d_transpose" : deep ? "pd_op.conv3d" : "pd_op.conv2d");
+                  transposed ? "pd_op.conv2d_transpose"
+                  : deep     ? "pd_op.conv3d"
+                             : "pd_op.conv2d");
     pdm_sub_in(&s, pdm_sub_slot(k, "Input"));
     pdm_sub_in(&s, pdm_sub_slot(k, "Filter"));
     if (transposed) {
@@ -347,7 +348,7 @@ pdm_status pdm_kernel_old_fc(pdm_k *k)
     return k->status;
 }
 
-/* ---- multi_gru ---------------------------------------------------------------------------------- */
+/* ---- multi_gru ------------------------------------------------------------------------------- */
 
 /* One direction of a layer. */
 static void gru_direction(pdm_k *k, const pdm_tensor *x, size_t number, pdm_tensor *out)

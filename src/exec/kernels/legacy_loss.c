@@ -22,7 +22,7 @@ static double finite_log(double x)
     return y > 1e20 ? 1e20 : y < -1e20 ? -1e20 : y;
 }
 
-/* ---- cross entropy ------------------------------------------------------------------------------ */
+/* ---- cross entropy --------------------------------------------------------------------------- */
 
 /* Rows of a matrix: all dims but the last. */
 typedef struct rows {
@@ -135,7 +135,7 @@ pdm_status pdm_kernel_old_bpr_loss(pdm_k *k)
     return k->status;
 }
 
-/* ---- losses of pairs ---------------------------------------------------------------------------- */
+/* ---- losses of pairs ------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_old_rank_loss(pdm_k *k)
 {
@@ -196,7 +196,7 @@ pdm_status pdm_kernel_old_teacher_student_loss(pdm_k *k)
     return k->status;
 }
 
-/* ---- data_norm ---------------------------------------------------------------------------------- */
+/* ---- data_norm ------------------------------------------------------------------------------- */
 
 typedef struct normal {
     const pdm_tensor *x, *means, *scales, *w, *bias;
@@ -271,7 +271,7 @@ pdm_status pdm_kernel_old_data_norm(pdm_k *k)
     return k->status;
 }
 
-/* ---- precision_recall --------------------------------------------------------------------------- */
+/* ---- precision_recall ------------------------------------------------------------------------ */
 
 static double ratio(double a, double b, double otherwise)
 {
@@ -314,8 +314,8 @@ static pdm_status count_states(pdm_k *k, double *states, int64_t classes)
         const int64_t a = pdm_get_int(said, i), b = pdm_get_int(is, i);
         const double w = weights ? pdm_get_double(weights, i) : 1;
         if (a < 0 || a >= classes || b < 0 || b >= classes)
-            return pdm_k_fail(k, "class %lld or %lld is not below %lld", (long long)a,
-                              (long long)b, (long long)classes);
+            return pdm_k_fail(k, "class %lld or %lld is not below %lld", (long long)a, (long long)b,
+                              (long long)classes);
         for (int64_t c = 0; c < classes; c++)
             states[4 * c + (c == a ? (c == b ? 0 : 1) : (c == b ? 3 : 2))] += w;
     }

@@ -3,7 +3,7 @@
 
 #include "exec/kernels/legacy_sub.h"
 
-/* ---- binary ops with an axis -------------------------------------------------------------------- */
+/* ---- binary ops with an axis ----------------------------------------------------------------- */
 
 static const char *binary_kernel(pdm_k *k)
 {
@@ -80,7 +80,7 @@ pdm_status pdm_kernel_old_binary(pdm_k *k)
     return k->status;
 }
 
-/* ---- products ----------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static pdm_tensor as_matrix(pdm_k *k, const pdm_tensor *t, int64_t split, const char *name)
 {
@@ -157,7 +157,7 @@ pdm_status pdm_kernel_old_matmul(pdm_k *k)
     return k->status;
 }
 
-/* ---- reductions --------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool reduces_all(pdm_k *k, int rank)
 {
@@ -191,8 +191,7 @@ pdm_status pdm_kernel_old_reduce(pdm_k *k)
         return k->status;
     strncat(kernel, name, sizeof kernel - sizeof "pd_op.");
     const bool all = reduces_all(k, x->rank);
-    const size_t n =
-        all ? 0 : pdm_sub_slot_ints(k, "AxisTensorList", "AxisTensor", "dim", axes);
+    const size_t n = all ? 0 : pdm_sub_slot_ints(k, "AxisTensorList", "AxisTensor", "dim", axes);
     pdm_sub_begin(&s, k, kernel);
     pdm_sub_in(&s, x);
     if (by_attr)
@@ -202,8 +201,8 @@ pdm_status pdm_kernel_old_reduce(pdm_k *k)
     pdm_sub_bool(&s, "keepdim", pdm_k_bool_or(k, "keep_dim", false));
     pdm_sub_bool(&s, "reduce_all", all);
     const int64_t dtype = pdm_k_int_or(k, "out_dtype", -1);
-    pdm_sub_dtype(&s, "dtype", dtype >= 0 && dtype < 256 ? pdm_dtype_from_legacy((int)dtype)
-                                                         : PDM_UNDEFINED);
+    pdm_sub_dtype(&s, "dtype",
+                  dtype >= 0 && dtype < 256 ? pdm_dtype_from_legacy((int)dtype) : PDM_UNDEFINED);
     pdm_sub_result(&s, pdm_k_out_slot_value(k, "Out"));
     pdm_sub_run(&s);
     pdm_sub_end(&s);
@@ -230,7 +229,7 @@ pdm_status pdm_kernel_old_is_any(pdm_k *k)
     return k->status;
 }
 
-/* ---- activations with attributes that PIR does not have ----------------------------------------- */
+/* ---- activations with attributes that PIR does not have -------------------------------------- */
 
 typedef struct curve {
     float threshold, scale, offset, beta;
@@ -321,8 +320,9 @@ pdm_status pdm_kernel_old_pow(pdm_k *k)
 
     pdm_sub_begin(&s, k, "pd_op.pow");
     pdm_sub_in(&s, pdm_sub_slot(k, "X"));
-    pdm_sub_float(&s, "y", factor && pdm_tensor_count(factor) > 0 ? pdm_get_double(factor, 0)
-                                                                  : pdm_k_float_or(k, "factor", 1));
+    pdm_sub_float(&s, "y",
+                  factor && pdm_tensor_count(factor) > 0 ? pdm_get_double(factor, 0)
+                                                         : pdm_k_float_or(k, "factor", 1));
     pdm_sub_result(&s, pdm_k_out_slot_value(k, "Out"));
     pdm_sub_run(&s);
     pdm_sub_end(&s);

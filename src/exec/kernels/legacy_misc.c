@@ -4,7 +4,7 @@
 
 #include "exec/kernels/legacy_sub.h"
 
-/* ---- dropout_nd --------------------------------------------------------------------------------- */
+/* ---- dropout_nd ------------------------------------------------------------------------------ */
 
 static bool is_listed(const int64_t *axes, size_t n, int axis, int rank)
 {
@@ -57,7 +57,7 @@ pdm_status pdm_kernel_old_dropout_nd(pdm_k *k)
     return k->status;
 }
 
-/* ---- maps --------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 /* x: n, c1, h, w; y: n, c2, h, w; the mean product of each pair of channels. */
 pdm_status pdm_kernel_old_fsp(pdm_k *k)
@@ -140,7 +140,7 @@ pdm_status pdm_kernel_old_spp(pdm_k *k)
     return k->status;
 }
 
-/* ---- similarity_focus --------------------------------------------------------------------------- */
+/* ---- similarity_focus ------------------------------------------------------------------------ */
 
 typedef struct grid {
     const pdm_tensor *x;
@@ -176,8 +176,7 @@ static void focus(const grid *g, bool *taken, bool *marks)
 static void spread(pdm_tensor *out, const grid *g, const bool *marks, int64_t copies, int64_t step)
 {
     for (int64_t i = 0; i < g->rows * g->columns; i++) {
-        const int64_t at =
-            g->base + i / g->columns * g->row_step + i % g->columns * g->column_step;
+        const int64_t at = g->base + i / g->columns * g->row_step + i % g->columns * g->column_step;
         for (int64_t n = 0; marks[i] && n < copies; n++)
             pdm_set_double(out, at + n * step, 1);
     }
@@ -221,7 +220,7 @@ pdm_status pdm_kernel_old_similarity_focus(pdm_k *k)
     return k->status;
 }
 
-/* ---- unique_with_counts ------------------------------------------------------------------------- */
+/* ---- unique_with_counts ---------------------------------------------------------------------- */
 
 typedef struct keyed {
     int64_t value, at;
@@ -249,7 +248,7 @@ pdm_status pdm_kernel_old_unique_with_counts(pdm_k *k)
         return k->status;
     const int64_t n = pdm_tensor_count(x);
     keyed *keys = pdm_k_temp(k, ((size_t)n + 1) * sizeof *keys);
-    int64_t *first = pdm_k_temp(k, ((size_t)n + 1) * sizeof *first);  /* element -> first equal */
+    int64_t *first = pdm_k_temp(k, ((size_t)n + 1) * sizeof *first);   /* element -> first equal */
     int64_t *number = pdm_k_temp(k, ((size_t)n + 1) * sizeof *number); /* its place in the result */
     pdm_tensor *index = pdm_sub_out(k, "Index", dtype, 1, &n);
     if (!keys || !first || !number || !PDM_K_OK(k))
@@ -283,7 +282,7 @@ pdm_status pdm_kernel_old_unique_with_counts(pdm_k *k)
     return k->status;
 }
 
-/* ---- fused forms -------------------------------------------------------------------------------- */
+/* ---- fused forms ----------------------------------------------------------------------------- */
 
 /* Rows of an embedding, summed over each sequence. */
 pdm_status pdm_kernel_old_fused_embedding_seq_pool(pdm_k *k)
@@ -371,7 +370,7 @@ pdm_status pdm_kernel_old_fusion_seqexpand_concat_fc(pdm_k *k)
     return k->status;
 }
 
-/* ---- tensor_unfold ------------------------------------------------------------------------------ */
+/* ---- tensor_unfold --------------------------------------------------------------------------- */
 
 /* Windows along an axis; their places become a new last dimension. */
 pdm_status pdm_kernel_old_tensor_unfold(pdm_k *k)
@@ -406,7 +405,7 @@ pdm_status pdm_kernel_old_tensor_unfold(pdm_k *k)
     return k->status;
 }
 
-/* ---- sampling_id -------------------------------------------------------------------------------- */
+/* ---- sampling_id ----------------------------------------------------------------------------- */
 
 /* The first column at which the running sum of a row passes a random number. */
 pdm_status pdm_kernel_old_sampling_id(pdm_k *k)
@@ -433,7 +432,7 @@ pdm_status pdm_kernel_old_sampling_id(pdm_k *k)
     return k->status;
 }
 
-/* ---- positive_negative_pair --------------------------------------------------------------------- */
+/* ---- positive_negative_pair ------------------------------------------------------------------ */
 
 typedef struct pairing {
     const pdm_tensor *score, *label, *query, *weight;
@@ -451,9 +450,8 @@ static void count_pair(const pairing *p, int64_t i, int64_t j, double sums[3])
 {
     const double a = score_of(p, i), b = score_of(p, j);
     const double la = pdm_get_double(p->label, i), lb = pdm_get_double(p->label, j);
-    const double w = p->weight
-                         ? (pdm_get_double(p->weight, i) + pdm_get_double(p->weight, j)) * 0.5
-                         : 1;
+    const double w =
+        p->weight ? (pdm_get_double(p->weight, i) + pdm_get_double(p->weight, j)) * 0.5 : 1;
 
     if (pdm_get_int(p->query, i) != pdm_get_int(p->query, j) || !(la < lb || la > lb))
         return;

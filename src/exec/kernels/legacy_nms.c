@@ -5,7 +5,7 @@
 #include "exec/kernels/detection_impl.h"
 #include "exec/kernels/legacy_sub.h"
 
-/* ---- locality_aware_nms ------------------------------------------------------------------------- */
+/* ---- locality_aware_nms ---------------------------------------------------------------------- */
 
 /* Box i joins box `head` with the weight of its score. */
 static void merge(pdm_tensor *boxes, pdm_tensor *scores, int64_t base, int64_t size, int64_t head,
@@ -74,7 +74,7 @@ pdm_status pdm_kernel_old_locality_aware_nms(pdm_k *k)
     return k->status;
 }
 
-/* ---- retinanet_detection_output ----------------------------------------------------------------- */
+/* ---- retinanet_detection_output -------------------------------------------------------------- */
 
 typedef struct found {
     double box[4], score;
@@ -108,7 +108,8 @@ static int by_class(const void *a, const void *b)
     return best_first(a, b);
 }
 
-/* The anchor moved and stretched by the deltas, in the image as it was. info: height, width, scale. */
+/* The anchor moved and stretched by the deltas, in the image as it was. info: height, width, scale.
+ */
 static void decode(const double anchor[4], const double d[4], const double info[3], double out[4])
 {
     const double w = anchor[2] - anchor[0] + 1, h = anchor[3] - anchor[1] + 1;
@@ -131,8 +132,7 @@ static void read4(const pdm_tensor *t, int64_t row, double out[4])
 }
 
 /* The best of one level that are above the threshold; of the last level all above 0. */
-static void level_candidates(pdm_k *k, retina *r, size_t level, int64_t image,
-                             const double info[3])
+static void level_candidates(pdm_k *k, retina *r, size_t level, int64_t image, const double info[3])
 {
     const pdm_tensor *deltas = pdm_k_slot_at(k, "BBoxes", level);
     const pdm_tensor *scores = pdm_k_slot_at(k, "Scores", level);
@@ -163,8 +163,8 @@ static double overlap(const double a[4], const double b[4])
 {
     const double w = fmin(a[2], b[2]) - fmax(a[0], b[0]) + 1;
     const double h = fmin(a[3], b[3]) - fmax(a[1], b[1]) + 1;
-    const double area = (a[2] - a[0] + 1) * (a[3] - a[1] + 1) +
-                        (b[2] - b[0] + 1) * (b[3] - b[1] + 1);
+    const double area =
+        (a[2] - a[0] + 1) * (a[3] - a[1] + 1) + (b[2] - b[0] + 1) * (b[3] - b[1] + 1);
 
     return w > 0 && h > 0 ? w * h / (area - w * h) : 0;
 }
@@ -261,7 +261,8 @@ pdm_status pdm_kernel_old_retinanet_output(pdm_k *k)
     if (!offsets || !r.list)
         return k->status;
     pdm_tensor all = {0};
-    if (pdm_tensor_alloc(&all, pdm_k_slot(k, "Scores")->dtype, 2, (const int64_t[]){0, 6}) != PDM_OK)
+    if (pdm_tensor_alloc(&all, pdm_k_slot(k, "Scores")->dtype, 2, (const int64_t[]){0, 6}) !=
+        PDM_OK)
         return pdm_k_nomem(k);
     offsets[0] = 0;
     for (size_t i = 0; i < images && PDM_K_OK(k); i++) {

@@ -6,9 +6,10 @@
 
 enum { MOST_LEVELS = 8 };
 
-/* ---- checks ------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Each level ascends from 0 and ends at the number of parts of the next one, the last at the rows. */
+/* Each level ascends from 0 and ends at the number of parts of the next one, the last at the rows.
+ */
 static bool lod_fits(pdm_k *k, const pdm_tensor *t)
 {
     const size_t levels = pdm_tensor_num_lod(t);
@@ -46,7 +47,7 @@ static int64_t num_parts(const pdm_tensor *t, size_t level)
     return (int64_t)n - 1;
 }
 
-/* ---- putting parts together --------------------------------------------------------------------- */
+/* ---- putting parts together ------------------------------------------------------------------ */
 
 typedef struct part {
     const pdm_tensor *from;
@@ -95,8 +96,7 @@ static void add_part(joiner *j, const pdm_tensor *from, size_t level, int64_t in
 
 static void copy_rows(const joiner *j, pdm_tensor *out)
 {
-    const size_t size =
-        (size_t)pdm_k_product(out->dims, 1, out->rank) * pdm_dtype_size(out->dtype);
+    const size_t size = (size_t)pdm_k_product(out->dims, 1, out->rank) * pdm_dtype_size(out->dtype);
     char *to = out->data;
 
     for (size_t i = 0; i < j->parts.n; i++) {
@@ -152,7 +152,7 @@ static void joiner_deinit(joiner *j)
         PDM_VEC_FREE(&j->offsets[l]);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int by_length(const void *a, const void *b)
 {
@@ -277,7 +277,7 @@ pdm_status pdm_kernel_old_reorder_by_rank(pdm_k *k)
     return k->status;
 }
 
-/* ---- arrays of steps ---------------------------------------------------------------------------- */
+/* ---- arrays of steps ------------------------------------------------------------------------- */
 
 static pdm_value *array_of(pdm_k *k, const char *slot)
 {
@@ -344,8 +344,7 @@ pdm_status pdm_kernel_old_lod_tensor_to_array(pdm_k *k)
 /* Step t of the sequence at rank `rank`. */
 static void read_step(pdm_k *k, const pdm_value *array, int64_t t, int64_t rank, joiner *j)
 {
-    const pdm_tensor *step =
-        (uint64_t)t < array->array.count ? &array->array.items[t] : NULL;
+    const pdm_tensor *step = (uint64_t)t < array->array.count ? &array->array.items[t] : NULL;
 
     if (!step || step->dtype == PDM_UNDEFINED) {
         pdm_k_fail(k, "the array has no step %lld", (long long)t);
@@ -390,7 +389,7 @@ pdm_status pdm_kernel_old_array_to_lod_tensor(pdm_k *k)
     return k->status;
 }
 
-/* ---- masks -------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static bool is_mask(pdm_k *k, const pdm_tensor *mask)
 {

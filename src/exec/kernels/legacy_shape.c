@@ -44,7 +44,7 @@ pdm_status pdm_kernel_old_flatten(pdm_k *k)
     return share_as(k, x, 2, dims);
 }
 
-/* ---- slices ------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static void in_ints(pdm_sub *s, const char *list_slot, const char *slot, const char *attr)
 {
@@ -121,7 +121,7 @@ pdm_status pdm_kernel_old_strided_slice(pdm_k *k)
     return out && n ? drop_axes(k, out, axes, n) : k->status;
 }
 
-/* ---- set_value ---------------------------------------------------------------------------------- */
+/* ---- set_value ------------------------------------------------------------------------------- */
 
 /* From version 4 on the values are scalars, before in a list of their element type. */
 static pdm_ir_attr set_value_list(pdm_k *k)
@@ -170,7 +170,7 @@ pdm_status pdm_kernel_old_set_value(pdm_k *k)
     return finish(&s);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_old_split(pdm_k *k)
 {
@@ -250,8 +250,8 @@ pdm_status pdm_kernel_old_concat(pdm_k *k)
     pdm_value *value = pdm_k_out_slot_value(k, "Out");
     const size_t n = pdm_k_slot_count(k, "X");
     pdm_value **items = pdm_k_temp(k, (n + 1) * sizeof *items);
-    int64_t axis = given && pdm_tensor_count(given) > 0 ? pdm_get_int(given, 0)
-                                                        : pdm_k_int_or(k, "axis", 0);
+    int64_t axis =
+        given && pdm_tensor_count(given) > 0 ? pdm_get_int(given, 0) : pdm_k_int_or(k, "axis", 0);
     size_t num = 0;
     pdm_sub s;
 
@@ -354,7 +354,7 @@ pdm_status pdm_kernel_old_pad2d(pdm_k *k)
     return out ? drop_axes(k, out, &(int64_t){last ? 1 : 2}, 1) : k->status;
 }
 
-/* ---- one_hot ------------------------------------------------------------------------------------ */
+/* ---- one_hot --------------------------------------------------------------------------------- */
 
 /* one_hot has a last dimension of 1 in its operand, which goes; one_hot_v2 does not. */
 pdm_status pdm_kernel_old_one_hot(pdm_k *k)
@@ -366,8 +366,8 @@ pdm_status pdm_kernel_old_one_hot(pdm_k *k)
 
     if (!PDM_K_OK(k))
         return k->status;
-    const int64_t depth = given && pdm_tensor_count(given) > 0 ? pdm_get_int(given, 0)
-                                                               : pdm_k_int_or(k, "depth", -1);
+    const int64_t depth =
+        given && pdm_tensor_count(given) > 0 ? pdm_get_int(given, 0) : pdm_k_int_or(k, "depth", -1);
     int rank = x->rank;
     if (!strcmp(k->op, "legacy.one_hot") && rank > 0)
         rank--;
@@ -410,7 +410,7 @@ pdm_status pdm_kernel_old_lookup_table(pdm_k *k)
     return finish(&s);
 }
 
-/* ---- constants ---------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* The number that a text begins with, in any locale. */
 static double number_of_text(const char *text)
@@ -577,7 +577,7 @@ pdm_status pdm_kernel_old_range(pdm_k *k)
     return finish(&s);
 }
 
-/* ---- copies and arrays -------------------------------------------------------------------------- */
+/* ---- copies and arrays ----------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_old_assign(pdm_k *k)
 {
@@ -608,7 +608,7 @@ pdm_status pdm_kernel_old_read_from_array(pdm_k *k)
     return PDM_OK;
 }
 
-/* ---- interpolation of old ----------------------------------------------------------------------- */
+/* ---- interpolation of old -------------------------------------------------------------------- */
 
 /*
  * The old ops always map by the two sizes: they are worked out here, and no scale is given.
@@ -655,16 +655,15 @@ pdm_status pdm_kernel_old_interp(pdm_k *k)
     return finish(&s);
 }
 
-/* ---- repetition --------------------------------------------------------------------------------- */
+/* ---- repetition ------------------------------------------------------------------------------ */
 
 pdm_status pdm_kernel_old_repeat_interleave(pdm_k *k)
 {
     const pdm_tensor *repeats = pdm_k_slot(k, "RepeatsTensor");
     pdm_sub s;
 
-    pdm_sub_begin(&s, k,
-                  repeats ? "pd_op.repeat_interleave_with_tensor_index"
-                          : "pd_op.repeat_interleave");
+    pdm_sub_begin(
+        &s, k, repeats ? "pd_op.repeat_interleave_with_tensor_index" : "pd_op.repeat_interleave");
     pdm_sub_in(&s, pdm_sub_slot(k, "X"));
     if (repeats)
         pdm_sub_in(&s, repeats);

@@ -39,7 +39,7 @@ void pdm_sub_begin(pdm_sub *s, pdm_k *outer, const char *op)
         pdm_k_fail(outer, "there is no kernel '%s', which is needed", op);
 }
 
-/* ---- operands ----------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static pdm_value *next_in(pdm_sub *s)
 {
@@ -125,7 +125,7 @@ void pdm_sub_in_float(pdm_sub *s, double value)
         *(double *)t->data = value;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static struct pdm_ir_attr_s *next_attr(pdm_sub *s, const char *name, pdm_ir_attr_kind kind)
 {
@@ -180,7 +180,7 @@ void pdm_sub_attr(pdm_sub *s, const char *name, pdm_ir_attr attr)
         *next_attr(s, name, attr->kind) = *attr;
 }
 
-/* ---- results ------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 void pdm_sub_result(pdm_sub *s, pdm_value *value)
 {
@@ -232,7 +232,7 @@ void pdm_sub_end(pdm_sub *s)
         pdm_value_deinit(&s->temps[i]);
 }
 
-/* ---- what legacy kernels share ------------------------------------------------------------------ */
+/* ---- what legacy kernels share --------------------------------------------------------------- */
 
 pdm_tensor pdm_sub_view(pdm_k *k, const pdm_tensor *tensor, int rank, const int64_t *dims)
 {

@@ -25,9 +25,9 @@ typedef struct pdm_sub {
     pdm_k call;
     pdm_k *outer;
     pdm_kernel_fn fn;
-    pdm_value own[PDM_SUB_MOST];     /* operands; tensors in them are borrowed unless made here */
-    bool made[PDM_SUB_MOST];         /* own[i].tensor is ours */
-    pdm_value temps[PDM_SUB_MOST];   /* results that only the caller looks at */
+    pdm_value own[PDM_SUB_MOST];   /* operands; tensors in them are borrowed unless made here */
+    bool made[PDM_SUB_MOST];       /* own[i].tensor is ours */
+    pdm_value temps[PDM_SUB_MOST]; /* results that only the caller looks at */
     pdm_value *in[PDM_SUB_MOST], *out[PDM_SUB_MOST];
     size_t counts[PDM_SUB_MOST];
     struct {
@@ -38,9 +38,9 @@ typedef struct pdm_sub {
 } pdm_sub;
 
 void pdm_sub_begin(pdm_sub *s, pdm_k *outer, const char *op);
-void pdm_sub_in(pdm_sub *s, const pdm_tensor *tensor); /* NULL: absent */
-void pdm_sub_in_value(pdm_sub *s, pdm_value *value);   /* NULL: absent */
-void pdm_sub_in_list(pdm_sub *s, pdm_value **items, size_t count); /* items: the caller's */
+void pdm_sub_in(pdm_sub *s, const pdm_tensor *tensor);                 /* NULL: absent */
+void pdm_sub_in_value(pdm_sub *s, pdm_value *value);                   /* NULL: absent */
+void pdm_sub_in_list(pdm_sub *s, pdm_value **items, size_t count);     /* items: the caller's */
 void pdm_sub_in_ints(pdm_sub *s, const int64_t *values, size_t count); /* an int64 tensor */
 void pdm_sub_in_int(pdm_sub *s, int64_t value);
 void pdm_sub_in_float(pdm_sub *s, double value); /* float64 */

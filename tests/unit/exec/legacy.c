@@ -7,7 +7,7 @@
 #include "exec/legacy_bind.h"
 #include "exec/legacy_interp.h"
 
-/* ---- programs ----------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 enum { MOST = 32 };
 
@@ -26,8 +26,7 @@ static void say(void *user, const pdm_diagnostic *diag)
 {
     (void)user;
     snprintf(told, sizeof told, "block %d op %d %s %s: %s", diag->block, diag->op_index,
-             diag->op_type ? diag->op_type : "-", diag->var ? diag->var : "-",
-             diag->message);
+             diag->op_type ? diag->op_type : "-", diag->var ? diag->var : "-", diag->message);
     num_told++;
 }
 
@@ -77,7 +76,8 @@ static void end(void)
     free(d.program);
 }
 
-/* Variables, separated by blanks. A mark behind the name: '!' to be fed, '&' persistable, '[' array. */
+/* Variables, separated by blanks. A mark behind the name: '!' to be fed, '&' persistable, '['
+ * array. */
 static void vars(int block, const char *text)
 {
     while (*text) {
@@ -189,7 +189,7 @@ static void compare(int block, const char *type, const char *x, const char *y, c
     op(block, type, in, out, NONE);
 }
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static pdm_lg_schemas *schemas;
 static pdm_legacy_plan *plan;
@@ -268,7 +268,7 @@ static void stop(void)
     end();
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 START_TEST(ops_write_in_place)
 {
@@ -294,7 +294,8 @@ START_TEST(inner_declarations_hide_outer_ones)
     vars(0, "x! zero c y");
     vars(1, "x");
     op2(0, "fill_constant", "", "Out=zero", float_attr("value", 0),
-        (pdm_lg_attr){.name = "shape", .type = PDM_LG_LONGS, .count = 1, .u.longs = (int64_t[]){1}});
+        (pdm_lg_attr){
+            .name = "shape", .type = PDM_LG_LONGS, .count = 1, .u.longs = (int64_t[]){1}});
     compare(0, "greater_than", "x", "zero", "c");
     add(0, "x", "y", 0);
     op2(0, "conditional_block", "Cond=c Input=x", "Out=y Scope=zero", block_attr(1),
@@ -452,7 +453,7 @@ START_TEST(arrays_are_written_and_read)
 }
 END_TEST
 
-/* ---- LoD ---------------------------------------------------------------------------------------- */
+/* ---- LoD ------------------------------------------------------------------------------------- */
 
 static const float ramp[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 
@@ -517,7 +518,7 @@ START_TEST(rank_tables_take_sequences_apart)
 }
 END_TEST
 
-/* ---- recurrent ---------------------------------------------------------------------------------- */
+/* ---- recurrent ------------------------------------------------------------------------------- */
 
 START_TEST(recurrences_step_through_time)
 {
@@ -548,7 +549,7 @@ START_TEST(recurrences_step_through_time)
 }
 END_TEST
 
-/* ---- errors ------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 START_TEST(all_unknown_ops_are_told)
 {
@@ -587,7 +588,7 @@ START_TEST(missing_values_are_named)
 }
 END_TEST
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Rows are found by bisection, name kernels' rows, and types of which the schema is known. */
 START_TEST(rows_are_sound)
@@ -608,7 +609,8 @@ START_TEST(rows_are_sound)
         ck_assert_ptr_nonnull(row);
         const pdm_ir_op_desc *desc = pdm_ir_op_desc_find(row->kernel);
         ck_assert_msg(desc != NULL, "%s: there is no op %s", types[i], row->kernel);
-        if (desc->num_operands && desc->operands[desc->num_operands - 1].kind != PDM_IR_OPERAND_MANY)
+        if (desc->num_operands &&
+            desc->operands[desc->num_operands - 1].kind != PDM_IR_OPERAND_MANY)
             ck_assert_msg(row->num_operands <= desc->num_operands, "%s has too many operands",
                           types[i]);
     }
