@@ -60,6 +60,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/nn_norm_misc.c \
 	src/exec/kernels/nn_pool.c \
 	src/exec/kernels/nn_rnn.c \
+	src/exec/kernels/nn_single.h \
 	src/exec/kernels/nn_window.c
 
 # elementwise functions and reductions

@@ -3,6 +3,7 @@
 #include <tgmath.h>
 
 #include "exec/kernels/math_impl.h"
+#include "exec/kernels/nn_single.h"
 
 #define SQRT1_2     0.707106781186547524400844362105
 #define SQRT_2_PI   0.797884560802865355879892119869
@@ -91,7 +92,7 @@ PLAIN(logsigmoid, v == -(T)INFINITY ? (T)NAN
                   : v < (T)0        ? v - log1p(exp(v))
                                     : -log1p(exp(-v)))
 WITH(stanh, P(1) * tanh(P(0) * v), {"scale_a", 0.67}, {"scale_b", 1.7159})
-WITH(swish, v / ((T)1 + exp(-(P(0) * v))), {"beta", 1})
+WITH(swish, v / ((T)1 + PDM_EXP(-(P(0) * v))), {"beta", 1})
 WITH(soft_relu, log((T)1 + exp(CLAMP(v, -P(0), P(0)))), {"threshold", 40})
 WITH(softplus, v *P(0) > P(1) ? v : log1p(exp(v *P(0))) / P(0), {"beta", 1}, {"threshold", 20})
 WITH(mish, v *tanh(v > P(0) ? v : log1p(exp(v))), {"lambda", 20})

@@ -3,6 +3,7 @@
 #include <tgmath.h>
 
 #include "exec/kernels/math_impl.h"
+#include "exec/kernels/nn_single.h"
 
 #define LN2  0.693147180559945309417232121458
 #define LN10 2.302585092994045684017991454684
@@ -38,14 +39,14 @@
     PDM_UNARY_FLOAT(name, expr)                                                                    \
     KERNEL_F(name)
 
-FLOAT_AND_COMPLEX(exp, exp(v))
+FLOAT_AND_COMPLEX(exp, PDM_EXP(v))
 FLOAT_AND_COMPLEX(log, log(v))
 FLOAT_OR_COMPLEX(expm1, expm1(v), exp(v) - (T)1)
 FLOAT_OR_COMPLEX(log1p, log1p(v), log((T)1 + v))
 FLOAT_OR_COMPLEX(log2, log2(v), log(v) / (T)LN2)
 FLOAT_OR_COMPLEX(log10, log10(v), log(v) / (T)LN10)
 
-FLOAT_AND_COMPLEX(sqrt, sqrt(v))
+FLOAT_AND_COMPLEX(sqrt, PDM_SQRT(v))
 FLOAT_AND_COMPLEX(rsqrt, (T)1 / sqrt(v))
 FLOAT_AND_COMPLEX(reciprocal, (T)1 / v)
 
@@ -57,13 +58,13 @@ FLOAT_AND_COMPLEX(acos, acos(v))
 FLOAT_AND_COMPLEX(atan, atan(v))
 FLOAT_AND_COMPLEX(sinh, sinh(v))
 FLOAT_AND_COMPLEX(cosh, cosh(v))
-FLOAT_AND_COMPLEX(tanh, tanh(v))
+FLOAT_AND_COMPLEX(tanh, PDM_TANH(v))
 FLOAT_AND_COMPLEX(asinh, asinh(v))
 FLOAT_AND_COMPLEX(acosh, acosh(v))
 FLOAT_AND_COMPLEX(atanh, atanh(v))
 
-FLOAT_AND_COMPLEX(sigmoid, (T)1 / ((T)1 + exp(-v)))
-FLOAT_AND_COMPLEX(silu, v / ((T)1 + exp(-v)))
+FLOAT_AND_COMPLEX(sigmoid, (T)1 / ((T)1 + PDM_EXP(-v)))
+FLOAT_OR_COMPLEX(silu, v *((T)1 / ((T)1 + PDM_EXP(-v))), v / ((T)1 + exp(-v)))
 
 FLOAT_ONLY(erf, erf(v))
 

@@ -1,12 +1,9 @@
 /* Normalization: batch, layer, group, instance, root mean square. */
 #include "exec/kernels/nn_impl.h"
+#include "exec/kernels/nn_single.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <xmmintrin.h>
-#endif
 
 /* Mean and variance of `rows` runs of `n` elements that are `stride` apart; two passes. */
 typedef struct moments {
@@ -115,20 +112,6 @@ typedef struct batch_norm {
     double epsilon, momentum;
 } batch_norm;
 
-/* The framework's square root of float32: eight at a time by an estimate and one Newton step. */
-static float quick_sqrt(float x, bool alone)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (!alone && x >= FLT_MIN) {
-        const float estimate = _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x)));
-        const float squared = estimate * estimate, half = x * 0.5F, over = half * squared;
-        return x * (estimate * (1.5F - over));
-    }
-#endif
-    (void)alone;
-    return sqrtf(x);
-}
-
 /* y = x * factor + offset; in single precision step by step, as the framework has it. */
 static void set_factors(bool single, bool alone, const moments *m, double inverse,
                         const batch_norm *b, int64_t i, int64_t count, double *factor,
@@ -140,7 +123,9 @@ static void set_factors(bool single, bool alone, const moments *m, double invers
     factor[i] = inverse * or_one(b->scale, i);
     offset[i] = or_zero(b->bias, i) - m->mean * factor[i];
     if (single) {
-        const float root = quick_sqrt((float)m->variance + (float)b->epsilon, i >= count / 8 * 8);
+        const float sum = (float)m->variance + (float)b->epsilon;
+        /* eight at a time, the rest exactly */
+        const float root = i < count / 8 * 8 ? pdm_single_sqrt(sum) : sqrtf(sum);
         const float turned = 1 / root, shift = mean * turned;
         factor[i] = (double)(turned * scale);
         offset[i] = (double)(bias - shift * scale);

@@ -3,7 +3,7 @@
 
 #include "exec/kernels/reduce_impl.h"
 
-#define SUFFIXED(set, name) set(PDM_REDUCE_ROW, name)
+#define SUFFIXED(set, name)   set(PDM_REDUCE_ROW, name)
 #define INTS_AND_BOOL(X, ...) PDM_K_INTS(X, __VA_ARGS__) PDM_K_BOOLS(X, __VA_ARGS__)
 
 /* ---- how results are stored ------------------------------------------------------------------ */
@@ -49,14 +49,72 @@ static void finish_root(pdm_reduce_acc *acc, int64_t count, bool second, pdm_ten
 /* ---- sum and mean ---------------------------------------------------------------------------- */
 
 #define ADD_INT(v) a->i = (int64_t)((uint64_t)a->i + (uint64_t)(v))
-PDM_K_FLOATS(PDM_REDUCE_RUN, sum, a->f += (double)v)
+/* float32 sums are rounded at each step, as the framework does: networks enlarge the difference. */
+#define ADD_FLOAT(v)                                                                               \
+    a->f = _Generic((v), float : (double)((float)a->f + (float)(v)), default : a->f + (double)(v))
+PDM_K_FLOATS(PDM_REDUCE_RUN, sum, ADD_FLOAT(v))
+PDM_K_FLOATS(PDM_REDUCE_RUN, wide_sum, a->f += (double)v)
 PDM_K_COMPLEXES(PDM_REDUCE_RUN, sum, a->c += v)
 PDM_K_INTS(PDM_REDUCE_RUN, sum, ADD_INT(v))
 PDM_K_BOOLS(PDM_REDUCE_RUN, sum, ADD_INT(v))
 PDM_K_FLOATS(PDM_REDUCE_RUN, nansum, a->f += isnan(v) ? 0 : (double)v)
 
+/*
+ * All elements, from `first` on, as the framework adds them: sums side by side, eight for means,
+ * sixteen for sums, which are added halves to halves; what does not fill eight apart. Of more
+ * elements than LEAF a sum takes the halves first.
+ */
+#define LEAF 8192
+
+static float sum_of_leaf(const float *x, int64_t n, bool pairs)
+{
+    float sums[2][8] = {{0}}, rest = 0;
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        /* the last eight, when odd in number, go with the first sums */
+        float *to = sums[pairs && i / 8 % 2 == 1];
+        for (int j = 0; j < 8; j++)
+            to[j] += x[i + j];
+    }
+    for (; i < n; i++)
+        rest += x[i];
+    for (int j = 0; j < 8; j++)
+        sums[0][j] += sums[1][j];
+    for (int half = 4; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++)
+            sums[0][j] += sums[0][j + half];
+    }
+    return rest + sums[0][0];
+}
+
+static float sum_of_all(const float *x, int64_t first, int64_t n)
+{
+    if (n <= LEAF)
+        return sum_of_leaf(x + first, n, true);
+    /* No deeper than n has bits. */
+    const int64_t split = (first + (n + 1) / 2 + 7) / 8 * 8;
+    const float left = sum_of_all(x, first, split - first);
+    return left + sum_of_all(x, split, first + n - split);
+}
+
+/* The operand is contiguous: one run. */
+static void all_sum(const void *data, int64_t stride, int64_t n, pdm_reduce_acc *a)
+{
+    (void)stride;
+    a->f = (double)sum_of_all(data, 0, n);
+}
+
+static void all_mean(const void *data, int64_t stride, int64_t n, pdm_reduce_acc *a)
+{
+    (void)stride;
+    a->f = (double)sum_of_leaf(data, n, false);
+}
+
 static const pdm_reduce sum_op = {.run = {SUFFIXED(PDM_K_ALL, sum)}, .finish = finish_plain};
 static const pdm_reduce mean_op = {.run = {SUFFIXED(PDM_K_ALL, sum)}, .finish = finish_mean};
+static const pdm_reduce all_sum_op = {.run = {[PDM_F32] = all_sum}, .finish = finish_plain};
+static const pdm_reduce all_mean_op = {.run = {[PDM_F32] = all_mean}, .finish = finish_mean};
 static const pdm_reduce nansum_op = {
     .run = {SUFFIXED(PDM_K_FLOATS, nansum) SUFFIXED(PDM_K_INTS, sum)}, .finish = finish_plain};
 
@@ -76,6 +134,8 @@ static pdm_status sum_with(pdm_k *k, const pdm_reduce *op)
     x = pdm_math_as(k, x, dtype, &temp);
     if (x && dtype == PDM_BOOL)
         pdm_k_unsupported_dtype(k, dtype);
+    else if (x && op == &sum_op && dtype == PDM_F32 && plan.all)
+        pdm_reduce_apply(k, &all_sum_op, &plan, x, dtype, 0);
     else if (x)
         pdm_reduce_apply(k, op, &plan, x, dtype, 0);
     pdm_tensor_deinit(&temp);
@@ -100,6 +160,8 @@ static pdm_status reduce_with(pdm_k *k, const pdm_reduce *op)
     if (!x || !pdm_reduce_plan_of(k, &plan, x))
         return k->status;
 
+    if (op == &mean_op && x->dtype == PDM_F32 && plan.all)
+        op = &all_mean_op;
     return pdm_reduce_apply(k, op, &plan, x, x->dtype, 0);
 }
 
@@ -122,7 +184,9 @@ static pdm_status reduce_all_with(pdm_k *k, const pdm_reduce *op, int rank)
 
 pdm_status pdm_kernel_mean_all(pdm_k *k)
 {
-    return reduce_all_with(k, &mean_op, 0);
+    const pdm_tensor *x = pdm_k_in(k, 0);
+
+    return reduce_all_with(k, x && x->dtype == PDM_F32 ? &all_mean_op : &mean_op, 0);
 }
 
 /* Sum over the dimensions that broadcasting the target to x would repeat. */
@@ -313,7 +377,7 @@ static pdm_status variance_with(pdm_k *k, const pdm_reduce *op)
 
 pdm_status pdm_kernel_var(pdm_k *k)
 {
-    static const pdm_reduce op = {.run = {SUFFIXED(PDM_K_FLOATS, sum)},
+    static const pdm_reduce op = {.run = {SUFFIXED(PDM_K_FLOATS, wide_sum)},
                                   .second = {SUFFIXED(PDM_K_FLOATS, deviation)},
                                   .finish = finish_variance};
     return variance_with(k, &op);
@@ -321,7 +385,7 @@ pdm_status pdm_kernel_var(pdm_k *k)
 
 pdm_status pdm_kernel_std(pdm_k *k)
 {
-    static const pdm_reduce op = {.run = {SUFFIXED(PDM_K_FLOATS, sum)},
+    static const pdm_reduce op = {.run = {SUFFIXED(PDM_K_FLOATS, wide_sum)},
                                   .second = {SUFFIXED(PDM_K_FLOATS, deviation)},
                                   .finish = finish_deviation};
     return variance_with(k, &op);
@@ -386,8 +450,7 @@ pdm_status pdm_kernel_frobenius_norm(pdm_k *k)
 
 pdm_status pdm_kernel_squared_l2_norm(pdm_k *k)
 {
-    static const pdm_reduce op = {.run = {SUFFIXED(PDM_K_FLOATS, squares)},
-                                  .finish = finish_plain};
+    static const pdm_reduce op = {.run = {SUFFIXED(PDM_K_FLOATS, squares)}, .finish = finish_plain};
     return reduce_all_with(k, &op, 1);
 }
 

@@ -12,7 +12,10 @@ static bool mark_axes(pdm_k *k, bool *gone, int rank, const int64_t *axes, size_
     return true;
 }
 
-/* Kept and reduced dims with their strides in x. Strides are not needed for an empty x. */
+/*
+ * Kept and reduced dims with their strides in x. Strides are not needed for an empty x. Reduced
+ * dims are turned around: the first one is the fastest, as in the framework, which shows in sums.
+ */
 static void split_dims(pdm_reduce_plan *plan, const pdm_tensor *x, const bool *gone)
 {
     int64_t kept[PDM_MAX_RANK], reduced[PDM_MAX_RANK], stride[PDM_MAX_RANK];
@@ -25,13 +28,18 @@ static void split_dims(pdm_reduce_plan *plan, const pdm_tensor *x, const bool *g
         stride[d] = d == x->rank - 1 || empty ? 1 : stride[d + 1] * x->dims[d + 1];
     plan->count = 1;
     for (int d = 0; d < x->rank; d++) {
+        if (!gone[d]) {
+            plan->kept.strides[0][num_kept] = stride[d];
+            kept[num_kept++] = x->dims[d];
+        }
+    }
+    plan->all = num_kept == 0;
+    for (int i = 0; i < x->rank; i++) {
+        const int d = plan->all ? i : x->rank - 1 - i;
         if (gone[d]) {
             plan->reduced.strides[0][num_reduced] = stride[d];
             reduced[num_reduced++] = x->dims[d];
             plan->count = empty ? 0 : plan->count * x->dims[d];
-        } else {
-            plan->kept.strides[0][num_kept] = stride[d];
-            kept[num_kept++] = x->dims[d];
         }
     }
     plan->kept.operands = plan->reduced.operands = 1;

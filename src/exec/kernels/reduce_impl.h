@@ -35,6 +35,7 @@ typedef struct pdm_reduce {
 typedef struct pdm_reduce_plan {
     pdm_walk kept, reduced;
     int64_t count; /* elements behind one result */
+    bool all;      /* no dimension is kept */
     int out_rank;
     int64_t out_dims[PDM_MAX_RANK];
 } pdm_reduce_plan;
