@@ -1,4 +1,5 @@
-EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/coverage.md docs/execution.md
+EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/coverage.md docs/execution.md \
+	docs/legacy-interpreter.md
 
 # The man page is made by the program from the table that --help prints, so the two cannot differ.
 if !CROSS_COMPILING
