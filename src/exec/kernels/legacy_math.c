@@ -262,28 +262,52 @@ typedef struct curve {
     }
 PDM_K_FLOATS(CURVE)
 
-static const pdm_tensor *curve_operands(pdm_k *k, curve *c, pdm_tensor **out)
+/* Later kernels do not look at the attributes. */
+static curve curve_of(pdm_k *k)
 {
-    const pdm_tensor *x = pdm_sub_slot(k, "X");
+    curve c = {6, 6, 3, 1};
 
-    *c = (curve){6, 6, 3, 1};
-    if (pdm_k_int_or(k, "@program_version", 0) < 2006000) { /* later kernels do not look at them */
-        c->threshold = (float)pdm_k_float_or(k, "threshold", 6.0);
-        c->scale = (float)pdm_k_float_or(k, "scale", 6.0);
-        c->offset = (float)pdm_k_float_or(k, "offset", 3.0);
-        c->beta = (float)pdm_k_float_or(k, "beta", 1.0);
+    if (pdm_k_int_or(k, "@program_version", 0) < 2006000) {
+        c.threshold = (float)pdm_k_float_or(k, "threshold", 6.0);
+        c.scale = (float)pdm_k_float_or(k, "scale", 6.0);
+        c.offset = (float)pdm_k_float_or(k, "offset", 3.0);
+        c.beta = (float)pdm_k_float_or(k, "beta", 1.0);
     }
-    *out = x ? pdm_sub_out(k, "Out", x->dtype, x->rank, x->dims) : NULL;
-    return *out ? x : NULL;
+    return c;
+}
+
+static bool differs(float a, float b)
+{
+    return a < b || a > b;
+}
+
+/* With the attributes that PIR takes for granted. */
+static pdm_status plain_curve(pdm_k *k, const char *kernel)
+{
+    pdm_sub s;
+
+    pdm_sub_begin(&s, k, kernel);
+    pdm_sub_in(&s, pdm_sub_slot(k, "X"));
+    pdm_sub_result(&s, pdm_k_out_slot_value(k, "Out"));
+    pdm_sub_run(&s);
+    pdm_sub_end(&s);
+    return k->status;
+}
+
+static pdm_tensor *curve_out(pdm_k *k, const pdm_tensor *x)
+{
+    return x ? pdm_sub_out(k, "Out", x->dtype, x->rank, x->dims) : NULL;
 }
 
 pdm_status pdm_kernel_old_relu6(pdm_k *k)
 {
-    pdm_tensor *out;
-    curve c;
-    const pdm_tensor *x = curve_operands(k, &c, &out);
+    const curve c = curve_of(k);
 
-    if (x)
+    if (!differs(c.threshold, 6))
+        return plain_curve(k, "pd_op.relu6");
+    const pdm_tensor *x = pdm_sub_slot(k, "X");
+    pdm_tensor *out = curve_out(k, x);
+    if (out)
         PDM_K_DISPATCH(k, x->dtype, PDM_K_FLOATS, relu6, x->data, out->data, pdm_tensor_count(x),
                        &c);
     return k->status;
@@ -291,11 +315,13 @@ pdm_status pdm_kernel_old_relu6(pdm_k *k)
 
 pdm_status pdm_kernel_old_hard_swish(pdm_k *k)
 {
-    pdm_tensor *out;
-    curve c;
-    const pdm_tensor *x = curve_operands(k, &c, &out);
+    const curve c = curve_of(k);
 
-    if (x)
+    if (!differs(c.threshold, 6) && !differs(c.scale, 6) && !differs(c.offset, 3))
+        return plain_curve(k, "pd_op.hardswish");
+    const pdm_tensor *x = pdm_sub_slot(k, "X");
+    pdm_tensor *out = curve_out(k, x);
+    if (out)
         PDM_K_DISPATCH(k, x->dtype, PDM_K_FLOATS, hard_swish, x->data, out->data,
                        pdm_tensor_count(x), &c);
     return k->status;
@@ -303,11 +329,13 @@ pdm_status pdm_kernel_old_hard_swish(pdm_k *k)
 
 pdm_status pdm_kernel_old_swish(pdm_k *k)
 {
-    pdm_tensor *out;
-    curve c;
-    const pdm_tensor *x = curve_operands(k, &c, &out);
+    const curve c = curve_of(k);
 
-    if (x)
+    if (!differs(c.beta, 1))
+        return plain_curve(k, "pd_op.swish");
+    const pdm_tensor *x = pdm_sub_slot(k, "X");
+    pdm_tensor *out = curve_out(k, x);
+    if (out)
         PDM_K_DISPATCH(k, x->dtype, PDM_K_FLOATS, swish, x->data, out->data, pdm_tensor_count(x),
                        &c);
     return k->status;
