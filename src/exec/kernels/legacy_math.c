@@ -288,6 +288,11 @@ static pdm_status plain_curve(pdm_k *k, const char *kernel)
 
     pdm_sub_begin(&s, k, kernel);
     pdm_sub_in(&s, pdm_sub_slot(k, "X"));
+    /* Those of the op must not be seen. */
+    pdm_sub_float(&s, "threshold", 6);
+    pdm_sub_float(&s, "scale", 6);
+    pdm_sub_float(&s, "offset", 3);
+    pdm_sub_float(&s, "beta", 1);
     pdm_sub_result(&s, pdm_k_out_slot_value(k, "Out"));
     pdm_sub_run(&s);
     pdm_sub_end(&s);
