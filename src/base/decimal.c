@@ -1,6 +1,8 @@
 #include "base/decimal.h"
 
+#include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 wide;
@@ -156,4 +158,53 @@ void pdm_decimal_from_double(double value, pdm_decimal *out)
     out->point += out->count;
     while (out->count > 1 && out->digits[out->count - 1] == '0')
         out->count--;
+}
+
+/* The locale's decimal point ends a number here as any other character does. */
+static double read_foreign(const char *text, const char *point, const char **out_end)
+{
+    enum { LONGEST = 1000, WIDTH_MAX = 8 };
+    char copy[LONGEST + WIDTH_MAX + 1], *end;
+    const char *foreign = strstr(text, point);
+    const size_t width = strlen(point);
+    size_t size = strnlen(text, LONGEST + 1), used;
+
+    *out_end = text;
+    if (width > WIDTH_MAX)
+        return 0;
+    if (foreign && (size_t)(foreign - text) < size)
+        size = (size_t)(foreign - text);
+    const char *dot = memchr(text, '.', size);
+    const size_t at = dot ? (size_t)(dot - text) : size;
+    memcpy(copy, text, at);
+    if (dot) {
+        memcpy(copy + at, point, width);
+        memcpy(copy + at + width, dot + 1, size - at - 1);
+    }
+    copy[dot ? size - 1 + width : size] = '\0';
+    const double value = strtod(copy, &end);
+    used = (size_t)(end - copy);
+    if (used > at)
+        used -= width - 1;
+    if (used > LONGEST)
+        return 0;
+    *out_end = text + used;
+    return value;
+}
+
+double pdm_decimal_read(const char *text, const char **out_end)
+{
+    const char *point = localeconv()->decimal_point, *stop;
+    char *end;
+    double value;
+
+    if (strcmp(point, ".") == 0) {
+        value = strtod(text, &end);
+        stop = end;
+    } else {
+        value = read_foreign(text, point, &stop);
+    }
+    if (out_end)
+        *out_end = stop;
+    return value;
 }

@@ -19,4 +19,8 @@ typedef struct pdm_decimal {
 /* value is finite and above 0. */
 void pdm_decimal_from_double(double value, pdm_decimal *out);
 
+/* strtod with a decimal point in every locale. Where the locale's is another, a number of more than
+ * 1000 characters is none: *out_end is text then. out_end may be NULL. */
+double pdm_decimal_read(const char *text, const char **out_end);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/decimal.h"
 #include "exec/pool.h"
 
 /* ---- failure ------------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ static void number_attr(pdm_k *k, const char *name, double *f, int64_t *i)
         *i = *text == 't';
         *f = (double)*i;
     } else {
-        *f = strtod(text, NULL);
+        *f = pdm_decimal_read(text, NULL);
         *i = strpbrk(text, ".eE") ? pdm_int_of_double(*f) : strtoll(text, NULL, 10);
     }
 }
@@ -396,10 +397,10 @@ static size_t json_numbers(const char *json, int64_t *ints, double *floats)
     size_t n = 0;
 
     for (json++; *json && *json != ']' && n < PDM_K_MAX_INTS; n++) {
-        char *end;
-        const double value = strtod(json, &end);
+        const char *end;
+        const double value = pdm_decimal_read(json, &end);
         if (end == json) /* true, false */
-            end = (char *)(uintptr_t)strpbrk(json, ",]");
+            end = strpbrk(json, ",]");
         if (ints)
             ints[n] = strtoll(json, NULL, 10);
         else

@@ -1,9 +1,9 @@
 /* Binding a legacy op to its kernel: operands, results, attributes, LoD. */
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "exec/legacy_impl.h"
 
 typedef PDM_VEC(uint32_t) places;
@@ -143,15 +143,10 @@ static pdm_status number_tensor(pdm_ir_attr attr, pdm_dtype dtype, pdm_tensor *o
 /* Tolerances are texts in old programs. */
 static bool number_of_text(const char *text, double *out)
 {
-    char copy[64], *end;
-    const char *point = localeconv()->decimal_point;
+    const char *end;
 
-    snprintf(copy, sizeof copy, "%s", text);
-    char *dot = strchr(copy, '.');
-    if (dot && point[0] && !point[1])
-        *dot = point[0];
-    *out = strtod(copy, &end);
-    return end != copy && !*end;
+    *out = pdm_decimal_read(text, &end);
+    return end != text && !*end;
 }
 
 /* The element type of a constant; integer arrays are 64 bits wide as in PIR. */

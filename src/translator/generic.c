@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "translator/flow.h"
 #include "translator/map.h"
 #include "translator/row_default.h"
@@ -50,8 +51,8 @@ static pdm_ir_value *scalar_constant(pdm_tr_op *t, const pdm_lg_attr *a)
     case PDM_LG_SCALAR:
         return pdm_tr_const_f(t, PDM_F64, pdm_tr_float(t, a->name));
     case PDM_LG_STRING: { /* tolerances of allclose and isclose are kept as text */
-        char *end;
-        double value = strtod(a->u.s, &end);
+        const char *end;
+        double value = pdm_decimal_read(a->u.s, &end);
         if (end != a->u.s && *end == '\0')
             return pdm_tr_const_f(t, PDM_F64, value);
         break;

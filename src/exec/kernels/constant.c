@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/decimal.h"
 #include "exec/kernels/dispatch.h"
 
 /* ---- filling ------------------------------------------------------------------------------------ */
@@ -47,8 +48,8 @@ static number number_of_attr(pdm_k *k, pdm_ir_attr attr)
         break;
     case PDM_IR_ATTR_STR: {
         /* Old programs spell large or non-finite values as text. */
-        char *end;
-        n = (number){.kind = REAL, .re = strtod(attr->u.s.text, &end)};
+        const char *end;
+        n = (number){.kind = REAL, .re = pdm_decimal_read(attr->u.s.text, &end)};
         if (end == attr->u.s.text || *end)
             pdm_k_fail(k, "'%s' is no number", attr->u.s.text);
         break;

@@ -1,8 +1,8 @@
 /* Legacy ops that shape, cut, join and make tensors. */
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "exec/kernels/legacy_sub.h"
 
 /* A kernel that takes operands only, its one result under "Out". */
@@ -412,23 +412,10 @@ pdm_status pdm_kernel_old_lookup_table(pdm_k *k)
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* The number that a text begins with, in any locale. */
-static double number_of_text(const char *text)
-{
-    char copy[128];
-    const struct lconv *conv = localeconv();
-
-    snprintf(copy, sizeof copy, "%s", text);
-    char *point = strchr(copy, '.');
-    if (point && conv->decimal_point[0] && !conv->decimal_point[1])
-        *point = conv->decimal_point[0];
-    return strtod(copy, NULL);
-}
-
 /* An integer that a double could not even approximate within 64 bits; others go through one. */
 static bool is_wide(const char *text)
 {
-    const double f = number_of_text(text);
+    const double f = pdm_decimal_read(text, NULL);
 
     text += *text == '-' || *text == '+';
     return *text && !text[strspn(text, "0123456789")] && !(f >= -0x1p63 && f < 0x1p63);
@@ -453,9 +440,9 @@ static number constant_of(pdm_k *k)
     } else if (is_wide(text)) {
         c.integer = true;
         c.i = strtoll(text, NULL, 10);
-        c.f = number_of_text(text);
+        c.f = pdm_decimal_read(text, NULL);
     } else if (*text) {
-        c.f = number_of_text(text);
+        c.f = pdm_decimal_read(text, NULL);
     }
     return c;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/decimal.h"
 #include "base/dtype.h"
 #include "base/utf8.h"
 
@@ -233,6 +234,39 @@ START_TEST(random_doubles_round_trip)
 }
 END_TEST
 
+/* text begins with the number value, and goes on with rest. */
+static void check_read(const char *text, double value, const char *rest)
+{
+    const char *end;
+
+    ck_assert_double_eq(pdm_decimal_read(text, &end), value);
+    ck_assert_str_eq(end, rest);
+}
+
+static void check_reads(void)
+{
+    char many[1100];
+
+    check_read("2.5", 2.5, "");
+    check_read("-1e-05", -1e-5, "");
+    check_read("1,5", 1, ",5");
+    check_read("1.5,2", 1.5, ",2");
+    check_read("1.5.5", 1.5, ".5");
+    check_read(".25]", 0.25, "]");
+    check_read("x.5", 0, "x.5");
+    check_read("", 0, "");
+    memset(many, '7', sizeof many);
+    memcpy(many, "1.5 ", 4);
+    many[sizeof many - 1] = '\0';
+    check_read(many, 1.5, many + 3);
+}
+
+START_TEST(doubles_are_read_in_the_c_locale)
+{
+    check_reads();
+}
+END_TEST
+
 /* LC_NUMERIC of glibc with decimal comma and grouping, as localedef makes it. */
 static const unsigned char comma_locale[] = {
     0x14, 0x11, 0x03, 0x20, 0x06, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x22, 0x00, 0x00, 0x00,
@@ -268,6 +302,7 @@ START_TEST(doubles_do_not_follow_the_locale)
     check_double(1.25e-7, "1.25e-07");
     check_double(1.5e300, "1.5e+300");
     check_double(5e-324, "5e-324");
+    check_reads();
     setlocale(LC_NUMERIC, "C");
 }
 END_TEST
@@ -413,6 +448,7 @@ Suite *pdm_suite_text(void)
     tcase_add_test(tc, doubles_that_are_no_numbers);
     tcase_add_test(tc, random_doubles_round_trip);
     tcase_add_test(tc, doubles_do_not_follow_the_locale);
+    tcase_add_test(tc, doubles_are_read_in_the_c_locale);
     tcase_add_test(tc, json_strings);
     tcase_add_test(tc, utf8_validity);
     tcase_add_test(tc, utf8_encodes_every_scalar_value);
