@@ -360,7 +360,7 @@ static void add_extras(const pdm_tr *tr, const pdm_tr_pair *pair, int32_t sub,
     for (size_t i = 0; i < info->writes.n; i++) {
         const pdm_lg_var *var = info->writes.v[i];
         bool known = false;
-        bool joined = !var->persistable && !is_seen_next_turn(tr, var, sub) &&
+        bool joined = !pdm_tr_flow_wanted(tr, var) && !is_seen_next_turn(tr, var, sub) &&
                       read_by_selects_only(tr, pair, var, sub);
         if (joined || !is_result(tr, var, sub))
             continue;

@@ -560,14 +560,19 @@ static bool is_below(const pdm_tr *tr, int32_t block, int32_t root)
     return block == root;
 }
 
+bool pdm_tr_flow_wanted(const pdm_tr *tr, const pdm_lg_var *var)
+{
+    bool wanted = var->persistable;
+    for (size_t i = 0; i < tr->options->num_fetch && !wanted; i++)
+        wanted = strcmp(tr->options->fetch[i], var->name) == 0;
+    return wanted;
+}
+
 bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, int32_t except_block,
                         int32_t except)
 {
-    if (var->persistable)
+    if (pdm_tr_flow_wanted(tr, var))
         return true;
-    for (size_t i = 0; i < tr->options->num_fetch; i++)
-        if (strcmp(tr->options->fetch[i], var->name) == 0)
-            return true;
     const pdm_map_entry *e = pdm_map_find(&tr->flow->readers, var);
     const pdm_tr_readers *list = e ? e->value.ptr : NULL;
     for (size_t i = 0; list && i < list->n; i++) {

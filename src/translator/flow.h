@@ -75,6 +75,8 @@ bool pdm_tr_is_local(const pdm_lg_program *program, int32_t block, const pdm_lg_
 /* An output that names an input of the same op, which a test run does not touch: running
  * statistics. */
 bool pdm_tr_leaves_alone(const pdm_lg_op *op, const pdm_lg_slot *output);
+/* Is the variable persistable or asked for? Then its value at the end matters. */
+bool pdm_tr_flow_wanted(const pdm_tr *tr, const pdm_lg_var *var);
 /* Is the variable read outside of the blocks below `root` (and not only by op `except` of block
  * `except_block`), persistable, or asked for? */
 bool pdm_tr_flow_needed(const pdm_tr *tr, const pdm_lg_var *var, int32_t root, int32_t except_block,
