@@ -10,3 +10,7 @@ tests_tools_pdm_infer_SOURCES = tests/tools/pdm-infer.c
 check_PROGRAMS += tests/tools/pdm-run
 tests_tools_pdm_run_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_run_SOURCES = tests/tools/pdm-run.c
+
+check_PROGRAMS += tests/tools/pdm-shake
+tests_tools_pdm_shake_LDADD = $(PDM_API_LIBS)
+tests_tools_pdm_shake_SOURCES = tests/tools/pdm-shake.c

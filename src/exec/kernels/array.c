@@ -90,7 +90,7 @@ pdm_status pdm_kernel_array_write(pdm_k *k)
     out->kind = PDM_VALUE_ARRAY;
     pdm_tensor *place = pdm_value_array_at(out, (size_t)i);
     if (!place)
-        return pdm_k_fail(k, "an array of %lld items is too large", (long long)i + 1);
+        return pdm_k_fail(k, "an array with an item %lld is too large", (long long)i);
     pdm_tensor_ref(place, x);
     return PDM_OK;
 }

@@ -38,11 +38,14 @@ ARITHMETIC(multiply, *, &&, __builtin_mul_overflow)
 
 /* ---- division -------------------------------------------------------------------------------- */
 
-/* Integers: towards zero, remainder with the sign of the divisor. The smallest by -1 wraps. */
+/* Integers: towards zero, remainder with the sign of the divisor. The smallest by -1 wraps; zero as
+ * a divisor was refused, but for fractions that became zero as integers. */
 #define INT_DIVISION(code, suffix, type, acc, load, store, name)                                   \
     static inline type trunc_of_##suffix(type a, type b)                                           \
     {                                                                                              \
         type r = a;                                                                                \
+        if (b == 0)                                                                                \
+            return 0;                                                                              \
         if (b + 1 != 0 || (type)-1 > (type)0)                                                      \
             return (type)(a / b);                                                                  \
         (void)__builtin_sub_overflow((type)0, a, &r);                                              \
@@ -51,6 +54,8 @@ ARITHMETIC(multiply, *, &&, __builtin_mul_overflow)
     static inline type rest_of_##suffix(type a, type b)                                            \
     {                                                                                              \
         type r = 0;                                                                                \
+        if (b == 0)                                                                                \
+            return 0;                                                                              \
         if (b + 1 != 0 || (type)-1 > (type)0)                                                      \
             r = (type)(a % b);                                                                     \
         return r != 0 && (r < (type)1) != (b < (type)1) ? (type)(r + b) : r;                       \

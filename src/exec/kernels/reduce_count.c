@@ -32,9 +32,11 @@ pdm_status pdm_kernel_bincount(pdm_k *k)
     if (weights && pdm_tensor_count(weights) != pdm_tensor_count(x))
         return pdm_k_fail(k, "a weight is needed for each element");
     int64_t n = largest_of(k, x);
+    if (!PDM_K_OK(k) || n >= MAX_BINS || least > MAX_BINS)
+        return pdm_k_fail(k, "%lld bins are too many", (long long)(n > least ? n : least));
     n = n + 1 > least ? n + 1 : least;
-    if (!PDM_K_OK(k) || n > MAX_BINS || n < 0)
-        return pdm_k_fail(k, "%lld bins are too many", (long long)n);
+    if (n < 0)
+        n = 0;
     const pdm_dtype dtype = !weights ? PDM_I64 : weights->dtype == PDM_F32 ? PDM_F32 : PDM_F64;
 
     if (!pdm_k_out(k, 0, dtype, 1, &n))
