@@ -162,5 +162,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/legacy_sub.c \
 	src/exec/kernels/legacy_sub.h
 
-# families without kernels so far
-EXTRA_DIST += src/exec/kernels/quant.def
+# quantization
+libpdm_exec_la_SOURCES += \
+	src/exec/kernels/quant.c \
+	src/exec/kernels/quant.def

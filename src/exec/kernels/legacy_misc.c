@@ -370,6 +370,30 @@ pdm_status pdm_kernel_old_fusion_seqexpand_concat_fc(pdm_k *k)
     return k->status;
 }
 
+/* ---- fake_channel_wise_quantize_abs_max ---------------------------------------------------------
+ */
+
+/* A test run takes the scales that the output variable holds already. */
+pdm_status pdm_kernel_old_fake_channel_wise_quantize(pdm_k *k)
+{
+    const pdm_tensor *known = pdm_k_out_slot(k, "OutScale");
+    const bool given = pdm_k_bool_or(k, "is_test", false) && known && known->dtype != PDM_UNDEFINED;
+    pdm_sub s;
+
+    pdm_sub_begin(&s, k,
+                  given ? "pd_op.quantize_linear" : "pd_op.fake_channel_wise_quantize_abs_max");
+    pdm_sub_in(&s, pdm_sub_slot(k, "X"));
+    if (given)
+        pdm_sub_in(&s, known);
+    pdm_sub_bool(&s, "only_observer", false);
+    pdm_sub_result(&s, pdm_k_out_slot_value(k, "Out"));
+    if (!given)
+        pdm_sub_result(&s, pdm_k_out_slot_value(k, "OutScale"));
+    pdm_sub_run(&s);
+    pdm_sub_end(&s);
+    return k->status;
+}
+
 /* ---- tensor_unfold --------------------------------------------------------------------------- */
 
 /* Windows along an axis; their places become a new last dimension. */
