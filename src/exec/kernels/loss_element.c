@@ -224,6 +224,12 @@ pdm_status pdm_kernel_accuracy(pdm_k *k)
     return k->status;
 }
 
+/* Counts come from the model: they may be anything, and wrap around. */
+static void add_to(int64_t *count, int64_t value)
+{
+    *count = (int64_t)((uint64_t)*count + (uint64_t)value);
+}
+
 /* Counts of labels by bucket of the probability. */
 typedef struct counts {
     const pdm_tensor *x, *label, *weight;
@@ -244,7 +250,7 @@ static bool count_labels(pdm_k *k, const counts *c, int64_t *positive, int64_t *
         const float scaled = (float)p * (float)c->thresholds;
         const int64_t bucket = (int64_t)scaled;
         const int64_t weight = c->weight ? pdm_get_int(c->weight, i) : 1;
-        (pdm_get_int(c->label, i) ? positive : negative)[bucket] += weight;
+        add_to(&(pdm_get_int(c->label, i) ? positive : negative)[bucket], weight);
     }
     return true;
 }
@@ -270,7 +276,8 @@ static void slide(const counts *c, int64_t *stats, const int64_t *now)
     int64_t *place = stats + *turn % c->steps * n;
 
     for (int64_t i = 0; i < n; i++) {
-        sum[i] += now[i] - place[i];
+        add_to(&sum[i], now[i]);
+        add_to(&sum[i], (int64_t) - (uint64_t)place[i]);
         place[i] = now[i];
     }
     ++*turn;
@@ -313,7 +320,7 @@ pdm_status pdm_kernel_auc(pdm_k *k)
                 whole[s] += c.steps * n;
             } else {
                 for (int64_t i = 0; i < n; i++)
-                    whole[s][i] += now[s * n + i];
+                    add_to(&whole[s][i], now[s * n + i]);
             }
         }
         pdm_tensor *out = pdm_nn_out(k, 0, PDM_F64, 0, NULL);

@@ -41,7 +41,7 @@ static int ellipsis_dims(const char *term, const char *end, int rank)
 static void add_dim(pdm_k *k, einsum *e, size_t operand, int label, int64_t size, int64_t stride)
 {
     e->seen[label]++;
-    if (size != 1 && e->sizes[label] > 1 && e->sizes[label] != size) {
+    if (e->seen[label] > 1 && size != 1 && e->sizes[label] != 1 && e->sizes[label] != size) {
         pdm_k_fail(k, "a label stands for %lld and for %lld", (long long)e->sizes[label],
                    (long long)size);
         return;
