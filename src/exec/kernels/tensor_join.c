@@ -392,3 +392,51 @@ pdm_status pdm_kernel_partial_sum(pdm_k *k)
     }
     return k->status;
 }
+
+/* Operands in one buffer, each part at a multiple of the alignment (4096 bytes unless given), and
+ * the parts themselves. */
+pdm_status pdm_kernel_coalesce_tensor(pdm_k *k)
+{
+    const size_t n = pdm_k_list_count(k, 0);
+    const pdm_dtype dtype = pdm_k_dtype(k, "dtype");
+    const bool constant = pdm_k_bool(k, "set_constant"), align = pdm_k_bool(k, "use_align");
+    const int64_t given = pdm_k_int(k, "align_size");
+    const pdm_element value = pdm_element_of_double(pdm_k_float(k, "constant"), dtype);
+    const int64_t size = (int64_t)pdm_dtype_size(dtype);
+    int64_t total = 0, at = 0;
+
+    if (!PDM_K_OK(k))
+        return k->status;
+    if (size == 0)
+        return pdm_k_unsupported_dtype(k, dtype);
+    const int64_t bytes = given > 0 ? given : 4096, unit = align && bytes > size ? bytes / size : 1;
+    for (size_t i = 0; PDM_K_OK(k) && i < n; i++) {
+        const pdm_tensor *x = pdm_k_list_at(k, 0, i);
+        const int64_t count = x ? pdm_tensor_count(x) : 0;
+        if (x && x->dtype != dtype)
+            pdm_k_fail(k, "an operand is of type %s", pdm_dtype_name(x->dtype));
+        if (count > INT64_MAX - unit ||
+            __builtin_add_overflow(total, (count + unit - 1) / unit * unit, &total))
+            pdm_k_fail(k, "the operands are too large together");
+    }
+    if (!PDM_K_OK(k))
+        return k->status;
+    char *fused = pdm_k_wants(k, 1) ? pdm_k_out(k, 1, dtype, 1, &total) : NULL;
+    if (fused)
+        memset(fused, 0, (size_t)(total * size));
+    if (fused && constant)
+        pdm_fill_elements(k, fused, &value, (size_t)size, total);
+    for (size_t i = 0; PDM_K_OK(k) && i < n; i++) {
+        const pdm_tensor *x = pdm_k_list_at(k, 0, i);
+        const int64_t count = pdm_tensor_count(x);
+        void *out = pdm_k_wants(k, 0) ? pdm_k_out_at(k, 0, i, dtype, x->rank, x->dims) : NULL;
+        if (out && constant)
+            pdm_fill_elements(k, out, &value, (size_t)size, count);
+        else if (out)
+            memcpy(out, x->data, (size_t)(count * size));
+        if (fused && !constant)
+            memcpy(fused + at * size, x->data, (size_t)(count * size));
+        at += (count + unit - 1) / unit * unit;
+    }
+    return k->status;
+}

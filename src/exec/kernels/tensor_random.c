@@ -388,6 +388,18 @@ pdm_status pdm_kernel_binomial(pdm_k *k)
     return k->status;
 }
 
+/* The seed itself, or a random one. */
+pdm_status pdm_kernel_seed(pdm_k *k)
+{
+    const int64_t seed = pdm_k_int(k, "seed");
+    pdm_rng own, *rng = pdm_random_of(k, &own);
+    int32_t *out = PDM_K_OK(k) ? pdm_k_out(k, 0, PDM_I32, 1, &(int64_t){1}) : NULL;
+
+    if (out)
+        *out = seed ? (int32_t)seed : (int32_t)(pdm_rng_next(rng) >> 33);
+    return k->status;
+}
+
 /* ---- samples of rows ----------------------------------------------------------------------------
  */
 
