@@ -8,6 +8,7 @@ PY_LOG_DRIVER = $(LOG_DRIVER)
 # What a test may use.
 AM_TESTS_ENVIRONMENT = \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
+	CK_DEFAULT_TIMEOUT=120; export CK_DEFAULT_TIMEOUT; \
 	builddir='$(abs_top_builddir)'; export builddir; \
 	PDMIGRATE='$(abs_top_builddir)/src/cli/pdmigrate$(EXEEXT)'; export PDMIGRATE; \
 	PDM_SANITIZERS='$(PDM_SANITIZERS_ON)'; export PDM_SANITIZERS; \
