@@ -7,6 +7,8 @@ EXTRA_DIST += \
 	tests/oracle/expected.tsv \
 	tests/oracle/framework_wrong.tsv \
 	tests/oracle/infer.py \
+	tests/oracle/kernel_cases/tensor.py \
+	tests/oracle/kernels.py \
 	tests/oracle/models.py \
 	tests/oracle/ops.py \
 	tests/oracle/oracle.py \
