@@ -14,10 +14,8 @@ vg="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=de
 for test in "$build"/tests/unit/check_*; do
     case $test in *.log | *.trs | *.o) continue ;; esac
     [ -x "$test" ] || continue
-    # In one process, which is faster, but for tests that need one of their own (limits, folders, kills).
-    case $test in *check_base) fork=yes ;; *) fork=no ;; esac
     # shellcheck disable=SC2086 # a list of words
-    tap_try "unit tests: ${test##*/}" env srcdir="$srcdir" builddir="$build" CK_FORK=$fork CK_TIMEOUT_MULTIPLIER=20 $vg "$test"
+    tap_try "unit tests: ${test##*/}" env srcdir="$srcdir" builddir="$build" CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $vg "$test"
 done
 
 # One of each kind: plain, parameters, control flow, decomposed; and models that must be refused.

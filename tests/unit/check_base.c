@@ -1,3 +1,4 @@
+#define PDM_UNIT_FORK
 #include "unit/main.h"
 
 #define SUITES(X) \

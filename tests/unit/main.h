@@ -7,7 +7,8 @@
  *     PDM_UNIT_MAIN(SUITES)
  *
  * declares `Suite *pdm_suite_arena(void);` for each row (defined in its own file) and defines main.
- * With arguments only the suites named are run.
+ * With arguments only the suites named are run. PDM_UNIT_FORK, defined before this file is included:
+ * each test runs in a process of its own even where CK_FORK=no is set (limits, folders, kills).
  */
 #ifndef PDM_TESTS_UNIT_MAIN_H
 #define PDM_TESTS_UNIT_MAIN_H
@@ -43,6 +44,9 @@ static int pdm_unit_run(const pdm_unit_row *rows, size_t n, int argc, char **arg
         }
     }
     srunner_set_tap(runner, "-");
+#ifdef PDM_UNIT_FORK
+    srunner_set_fork_status(runner, CK_FORK);
+#endif
     srunner_run_all(runner, CK_SILENT);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
