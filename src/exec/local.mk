@@ -43,6 +43,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/loss.def \
 	src/exec/kernels/loss_class.c \
 	src/exec/kernels/loss_element.c \
+	src/exec/kernels/loss_sample.c \
 	src/exec/kernels/loss_sequence.c \
 	src/exec/kernels/nn.def \
 	src/exec/kernels/nn_conv.c \

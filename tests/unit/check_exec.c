@@ -5,6 +5,7 @@
     X(memory)     \
     X(executor)   \
     X(legacy)     \
-    X(kernels_math)
+    X(kernels_math) \
+    X(kernels_nn)
 
 PDM_UNIT_MAIN(SUITES)

@@ -80,6 +80,7 @@ tests_unit_check_exec_LDADD = $(PDM_EXEC_LIBS) $(CHECK_LIBS)
 tests_unit_check_exec_SOURCES = \
 	tests/unit/exec/executor.c \
 	tests/unit/exec/kernels_math.c \
+	tests/unit/exec/kernels_nn.c \
 	tests/unit/exec/legacy.c \
 	tests/unit/exec/memory.c \
 	tests/unit/exec/pool.c \

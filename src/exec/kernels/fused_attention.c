@@ -279,6 +279,107 @@ pdm_status pdm_kernel_memory_efficient_attention(pdm_k *k)
     return a.out && PDM_K_OK(k) ? run(k, &a) : k->status;
 }
 
+/* [batch][steps][groups + 2][key heads][width]: queries of all groups, keys, values. */
+pdm_status pdm_kernel_flash_attn_qkvpacked(pdm_k *k)
+{
+    const pdm_tensor *x = pdm_k_in(k, 0);
+
+    if (!pdm_nn_floats(k, x) || !pdm_nn_rank_is(k, x, 5, 5, "qkv"))
+        return k->status;
+    if (!pdm_k_bool(k, "is_test") && pdm_k_float(k, "dropout") > 0)
+        return pdm_k_fail(k, "dropping is not supported");
+    const int64_t *d = x->dims, groups = d[2] - 2;
+    if (groups < 1)
+        return pdm_k_fail(k, "qkv has no room for queries, keys and values");
+    attention a = {.q = x,
+                   .k = x,
+                   .v = x,
+                   .batch = d[0],
+                   .queries = d[1],
+                   .keys = d[1],
+                   .heads = groups * d[3],
+                   .shared = groups,
+                   .width = d[4],
+                   .value_width = d[4],
+                   .k_first = groups * d[3] * d[4],
+                   .v_first = (groups + 1) * d[3] * d[4],
+                   .scale = 1 / sqrt((double)d[4]),
+                   .causal = pdm_k_bool(k, "causal")};
+    by_step(a.qs, d[1], d[2] * d[3], d[4]);
+    memcpy(a.ks, a.qs, sizeof a.qs);
+    memcpy(a.vs, a.qs, sizeof a.qs);
+    by_step(a.os, d[1], a.heads, d[4]);
+    if (!set_mask(k, &a, pdm_k_in_opt(k, 2)))
+        return k->status;
+    make_results(k, &a, 2);
+    seeds(k, 3);
+    return a.out && PDM_K_OK(k) ? run(k, &a) : k->status;
+}
+
+/* One sequence after the other, [steps of all][heads][width]; offsets tell where they begin. */
+static void run_packed(pdm_k *k, attention *a, const pdm_tensor *queries, const pdm_tensor *keys)
+{
+    const int64_t q_row = a->qs[2], k_row = a->ks[2], v_row = a->vs[2], o_row = a->os[2];
+    const int64_t all_queries = a->queries, all_keys = a->keys;
+    pdm_tensor *const whole = a->out;
+    pdm_tensor part = *whole;
+
+    for (int64_t i = 0; i + 1 < pdm_tensor_count(queries) && PDM_K_OK(k); i++) {
+        const int64_t q0 = pdm_get_int(queries, i), q1 = pdm_get_int(queries, i + 1);
+        const int64_t k0 = pdm_get_int(keys, i), k1 = pdm_get_int(keys, i + 1);
+        if (q0 < 0 || q1 < q0 || q1 > all_queries || k0 < 0 || k1 < k0 || k1 > all_keys) {
+            pdm_k_fail(k, "the sequence %lld does not lie in the packed ones", (long long)i);
+            return;
+        }
+        a->queries = q1 - q0;
+        a->keys = k1 - k0;
+        a->q_first = q0 * q_row;
+        a->k_first = k0 * k_row;
+        a->v_first = k0 * v_row;
+        part.data = (char *)whole->data + (size_t)(q0 * o_row) * pdm_dtype_size(whole->dtype);
+        a->out = &part;
+        run(k, a);
+    }
+}
+
+pdm_status pdm_kernel_flash_attn_unpadded(pdm_k *k)
+{
+    attention a = {.q = pdm_k_in(k, 0),
+                   .k = pdm_k_in(k, 1),
+                   .v = pdm_k_in(k, 2),
+                   .batch = 1,
+                   .causal = pdm_k_bool(k, "causal"),
+                   .scale = pdm_k_float(k, "scale")};
+    const pdm_tensor *queries = pdm_k_in(k, 3), *keys = pdm_k_in(k, 4);
+
+    if (!pdm_nn_floats(k, a.q) || !pdm_nn_floats(k, a.k) || !pdm_nn_floats(k, a.v) || !queries ||
+        !keys || !pdm_nn_rank_is(k, a.q, 3, 3, "q") || !pdm_nn_rank_is(k, a.k, 3, 3, "k") ||
+        !pdm_k_same_dims(a.k, a.v))
+        return pdm_k_fail(k, "q, k and v do not fit together");
+    if (!pdm_k_bool(k, "is_test") && pdm_k_float(k, "dropout") > 0)
+        return pdm_k_fail(k, "dropping is not supported");
+    const int64_t *q = a.q->dims, *key = a.k->dims;
+    if (key[2] != q[2] || key[1] < 1 || q[1] % key[1] != 0 || pdm_k_in_opt(k, 6) ||
+        !pdm_nn_count_is(k, keys, pdm_tensor_count(queries), "cu_seqlens_k"))
+        return pdm_k_fail(k, "q and k do not fit together, or there is a mask");
+    a.queries = q[0];
+    a.keys = key[0];
+    a.heads = q[1];
+    a.shared = q[1] / key[1];
+    a.width = a.value_width = q[2];
+    by_step(a.qs, q[0], q[1], q[2]);
+    by_step(a.ks, key[0], key[1], q[2]);
+    by_step(a.vs, key[0], key[1], q[2]);
+    by_step(a.os, q[0], q[1], q[2]);
+    a.out = pdm_nn_out_like(k, 0, a.q);
+    seeds(k, 3);
+    if (a.out) {
+        pdm_nn_fill(a.out, 0);
+        run_packed(k, &a, queries, keys);
+    }
+    return k->status;
+}
+
 /* ---- variable_length_memory_efficient_attention --------------------------------------------- */
 
 static int64_t *read_lengths(pdm_k *k, const pdm_tensor *t, int64_t batch, int64_t most)

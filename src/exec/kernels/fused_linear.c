@@ -328,3 +328,73 @@ pdm_status pdm_kernel_fusion_transpose_flatten_concat(pdm_k *k)
     }
     return k->status;
 }
+
+/* ---- batch_fc -------------------------------------------------------------------------------- */
+
+typedef struct slots {
+    const pdm_tensor *x, *w, *bias;
+    pdm_tensor *out;
+    int64_t rows, cols, depth;
+} slots;
+
+static void load_slot_x(const void *arg, int64_t batch, int64_t row, int64_t rows, int64_t k,
+                        int64_t depth, double *to)
+{
+    const slots *s = arg;
+    const pdm_nn_matrix m = {s->x, batch * s->rows * s->depth, s->depth, 1};
+
+    pdm_nn_matrix_rows(&m, row, rows, k, depth, to);
+}
+
+static void load_slot_w(const void *arg, int64_t batch, int64_t k, int64_t depth, int64_t col,
+                        int64_t cols, double *to)
+{
+    const slots *s = arg;
+    const pdm_nn_matrix m = {s->w, batch * s->depth * s->cols, s->cols, 1};
+
+    pdm_nn_matrix_cols(&m, k, depth, col, cols, to);
+}
+
+static void store_slot(const void *arg, int64_t batch, int64_t row, int64_t rows, int64_t col,
+                       int64_t cols, double *from)
+{
+    const slots *s = arg;
+
+    for (int64_t r = row; r < row + rows; r++, from += PDM_GEMM_TILE) {
+        for (int64_t j = 0; j < cols; j++)
+            from[j] += pdm_nn_at(s->bias, batch * s->cols + col + j);
+        pdm_nn_store(s->out, (batch * s->rows + r) * s->cols + col, 1, cols, from);
+    }
+}
+
+/* A linear layer for each slot. */
+pdm_status pdm_kernel_batch_fc(pdm_k *k)
+{
+    slots s = {.x = pdm_k_in(k, 0), .w = pdm_k_in(k, 1), .bias = pdm_k_in(k, 2)};
+
+    if (!pdm_nn_floats(k, s.x) || !pdm_nn_floats(k, s.w) || !pdm_nn_floats(k, s.bias) ||
+        !pdm_nn_rank_is(k, s.x, 3, 3, "input") || !pdm_nn_rank_is(k, s.w, 3, 3, "w"))
+        return k->status;
+    const int64_t count = s.x->dims[0];
+    s.rows = s.x->dims[1];
+    s.depth = s.x->dims[2];
+    s.cols = s.w->dims[2];
+    if (s.w->dims[0] != count || s.w->dims[1] != s.depth)
+        return pdm_k_fail(k, "input and w do not fit");
+    if (!pdm_nn_count_is(k, s.bias, pdm_nn_mul(k, count, s.cols), "bias"))
+        return k->status;
+    const int64_t dims[3] = {count, s.rows, s.cols};
+    s.out = pdm_nn_out(k, 0, s.x->dtype, 3, dims);
+    const pdm_gemm gemm = {.batch = count,
+                           .rows = s.rows,
+                           .cols = s.cols,
+                           .depth = s.depth,
+                           .load_a = load_slot_x,
+                           .load_b = load_slot_w,
+                           .store = store_slot,
+                           .arg = &s,
+                           .single = s.x->dtype == PDM_F32};
+    if (s.out)
+        pdm_nn_gemm(k, &gemm);
+    return k->status;
+}

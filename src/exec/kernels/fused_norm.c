@@ -230,3 +230,26 @@ pdm_status pdm_kernel_fused_bias_residual_layernorm(pdm_k *k)
         return k->status;
     return residual_norm(k, &s, x, residual, bias, pdm_k_float(k, "residual_alpha"), 1);
 }
+
+/* ---- fast_ln, add_group_norm_silu ------------------------------------------------------------ */
+
+/* The second statistic is 1 / sqrt(variance + epsilon). */
+pdm_status pdm_kernel_fast_ln(pdm_k *k)
+{
+    const pdm_tensor *x = pdm_k_in(k, 0);
+    sum_norm s = {
+        .scale = pdm_k_in(k, 1), .bias = pdm_k_in(k, 2), .epsilon = pdm_k_float(k, "epsilon")};
+
+    if (!pdm_nn_floats(k, x) || !pdm_nn_rank_is(k, x, 1, PDM_MAX_RANK, "x") ||
+        !begin_norm(k, &s, x, x->rank - 1, -1, 1))
+        return k->status;
+    double *row = pdm_nn_room(k, s.n);
+    for (int64_t r = 0; r < s.rows && row; r++) {
+        pdm_nn_load(x, r * s.n, 1, s.n, row);
+        norm_row(&s, r, row);
+        if (s.variance)
+            pdm_nn_put(s.variance, r, 1 / sqrt(pdm_nn_at(s.variance, r) + s.epsilon));
+    }
+    free(row);
+    return k->status;
+}
