@@ -39,6 +39,7 @@ struct pdm_exec_session {
     stack *stacks;
     uint32_t *pending, *ready; /* of the top block's graph */
     uint64_t num_random;       /* executions of random ops in this run */
+    pdm_k_temp_pool temps;
     pthread_mutex_t lock;      /* around the sink */
     pdm_diag_sink *sink;       /* of the run at hand */
 };
@@ -169,6 +170,7 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
     free(s->pending);
     free(s->ready);
     pdm_exec_memory_destroy(s->memory);
+    pdm_k_temp_pool_deinit(&s->temps);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -331,6 +333,7 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
         .out_slots = instr->out_slots,
         .rng = &rng,
         .pool = s->options.pool,
+        .temp_pool = &s->temps,
         .alloc = alloc_result,
         .alloc_self = &c,
         .print = s->options.print,

@@ -623,16 +623,72 @@ pdm_tensor *pdm_k_out_slot(pdm_k *k, const char *slot)
 
 struct pdm_k_temp_block {
     struct pdm_k_temp_block *next;
+    size_t size; /* of what follows */
 };
+
+enum { MAX_IDLE = 64 };
+
+/* Held for a few instructions only. */
+static void lock_temps(pdm_k_temp_pool *pool)
+{
+    while (atomic_flag_test_and_set_explicit(&pool->busy, memory_order_acquire)) {
+    }
+}
+
+static void unlock_temps(pdm_k_temp_pool *pool)
+{
+    atomic_flag_clear_explicit(&pool->busy, memory_order_release);
+}
+
+/* The smallest idle block that is large enough, if that is not a waste. */
+static struct pdm_k_temp_block *take_idle(pdm_k_temp_pool *pool, size_t size)
+{
+    struct pdm_k_temp_block **best = NULL, *taken = NULL;
+
+    lock_temps(pool);
+    for (struct pdm_k_temp_block **p = &pool->free; *p; p = &(*p)->next) {
+        if ((*p)->size >= size && (!best || (*p)->size < (*best)->size))
+            best = p;
+    }
+    if (best && (*best)->size / 8 <= size + 512) {
+        taken = *best;
+        *best = taken->next;
+        pool->count--;
+    }
+    unlock_temps(pool);
+    return taken;
+}
+
+/* What is not kept comes back: NULL, or the block when there are many already. */
+static struct pdm_k_temp_block *keep_idle(pdm_k_temp_pool *pool, struct pdm_k_temp_block *block)
+{
+    lock_temps(pool);
+    if (pool->count < MAX_IDLE) {
+        pool->count++;
+        block->next = pool->free;
+        pool->free = block;
+        block = NULL;
+    }
+    unlock_temps(pool);
+    return block;
+}
 
 void *pdm_k_temp(pdm_k *k, size_t bytes)
 {
     const size_t extra = sizeof(struct pdm_k_temp_block) + PDM_TENSOR_ALIGNMENT;
-    struct pdm_k_temp_block *block;
+    struct pdm_k_temp_block *block = NULL;
 
     if (!PDM_K_OK(k))
         return NULL;
-    block = bytes <= SIZE_MAX - extra ? malloc(bytes + extra) : NULL;
+    if (bytes <= SIZE_MAX - extra) {
+        if (k->temp_pool)
+            block = take_idle(k->temp_pool, bytes);
+        if (!block) {
+            block = malloc(bytes + extra);
+            if (block)
+                block->size = bytes;
+        }
+    }
     if (!block) {
         pdm_k_nomem(k);
         return NULL;
@@ -646,9 +702,22 @@ void *pdm_k_temp(pdm_k *k, size_t bytes)
 
 void pdm_k_end(pdm_k *k)
 {
+    pdm_k_temp_pool *pool = k->temp_pool;
+
     while (k->temps) {
         struct pdm_k_temp_block *block = k->temps;
         k->temps = block->next;
+        if (pool)
+            block = keep_idle(pool, block);
+        free(block);
+    }
+}
+
+void pdm_k_temp_pool_deinit(pdm_k_temp_pool *pool)
+{
+    while (pool->free) {
+        struct pdm_k_temp_block *block = pool->free;
+        pool->free = block->next;
         free(block);
     }
 }

@@ -13,6 +13,8 @@
 #ifndef PDM_EXEC_KERNEL_H
 #define PDM_EXEC_KERNEL_H
 
+#include <stdatomic.h>
+
 #include "base/diag.h"
 #include "exec/value.h"
 #include "ir/op_info.h"
@@ -28,6 +30,13 @@ typedef struct pdm_k_source {
 } pdm_k_source;
 
 #define PDM_K_TEXTS 8
+
+/* Temporary memory that is used again by later calls, in any thread. Zeroed at first. */
+typedef struct pdm_k_temp_pool {
+    struct pdm_k_temp_block *free; /* the ones that lie idle */
+    unsigned count;                /* of them */
+    atomic_flag busy;
+} pdm_k_temp_pool;
 
 /* One call. Zeroed, then filled by the executor or interpreter; kernels use the accessors. */
 typedef struct pdm_k {
@@ -53,6 +62,7 @@ typedef struct pdm_k {
     pdm_status status;           /* sticky */
     char message[256];
     struct pdm_k_temp_block *temps; /* of pdm_k_temp */
+    pdm_k_temp_pool *temp_pool;     /* where they come from and go to; NULL: the system */
     char texts[PDM_K_TEXTS][40]; /* defaults that pdm_k_str gave; the newest few */
     unsigned num_texts;
 } pdm_k;
@@ -122,6 +132,7 @@ pdm_value *pdm_k_out_slot_value(pdm_k *k, const char *slot);
 void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
 /* Memory (64-byte aligned, not cleared) until the kernel returns; NULL after a failure. */
 void *pdm_k_temp(pdm_k *k, size_t bytes);
+void pdm_k_temp_pool_deinit(pdm_k_temp_pool *pool); /* no call is in progress */
 void pdm_k_end(pdm_k *k); /* for those who call kernels: frees what pdm_k_temp gave */
 void pdm_rng_seed(pdm_rng *rng, uint64_t seed);
 uint64_t pdm_rng_next(pdm_rng *rng);

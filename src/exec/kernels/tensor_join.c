@@ -56,7 +56,7 @@ static void concat_lod(pdm_k *k, size_t n)
             const int64_t *from = pdm_tensor_lod(pdm_k_list_at(k, 0, i), l, &count);
             const int64_t base = offsets[l][counts[l] - 1];
             for (size_t j = 1; j < count; j++)
-                offsets[l][counts[l]++] = base + from[j];
+                offsets[l][counts[l]++] = (int64_t)((uint64_t)base + (uint64_t)from[j]);
         }
     }
     if (ok && PDM_K_OK(k) &&

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "exec/kernel.h"
 #include "exec/memory.h"
 
 Suite *pdm_suite_memory(void);
@@ -146,16 +147,47 @@ START_TEST(a_run_that_failed_makes_no_plan)
 }
 END_TEST
 
+/* Kernels' temporary memory is used again, and a large one is not taken for little. */
+START_TEST(temporary_memory)
+{
+    pdm_k_temp_pool pool = {0};
+    void *first = NULL;
+
+    for (int i = 0; i < 3; i++) {
+        pdm_k k = {.temp_pool = &pool};
+        char *a = pdm_k_temp(&k, 100000), *b = pdm_k_temp(&k, 1000);
+        ck_assert(a && b);
+        ck_assert_uint_eq((uintptr_t)a % PDM_TENSOR_ALIGNMENT, 0);
+        memset(a, 1, 100000);
+        memset(b, 2, 1000);
+        ck_assert_int_eq(a[99999], 1);
+        ck_assert(i == 0 || a == first);
+        first = a;
+        pdm_k_end(&k);
+        ck_assert_uint_eq(pool.count, 2);
+    }
+    pdm_k k = {.temp_pool = &pool};
+    ck_assert_ptr_null(pdm_k_temp(&k, SIZE_MAX - 8));
+    ck_assert_int_eq(k.status, PDM_NOMEM);
+    pdm_k_end(&k);
+    pdm_k_temp_pool_deinit(&pool);
+    pdm_k alone = {0};
+    ck_assert_ptr_nonnull(pdm_k_temp(&alone, 0));
+    pdm_k_end(&alone);
+}
+END_TEST
+
 Suite *pdm_suite_memory(void)
 {
     Suite *suite = suite_create("memory");
-    TCase *tcase = tcase_create("results");
+    TCase *tcase = tcase_create("memory");
 
     tcase_add_test(tcase, lives_that_do_not_meet_share_memory);
     tcase_add_test(tcase, a_value_that_lives_on_keeps_its_place);
     tcase_add_test(tcase, other_shapes_make_another_plan);
     tcase_add_test(tcase, more_than_was_planned);
     tcase_add_test(tcase, a_run_that_failed_makes_no_plan);
+    tcase_add_test(tcase, temporary_memory);
     suite_add_tcase(suite, tcase);
     return suite;
 }
