@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "progress.h"
 
 typedef struct runner {
     pdm_context *context;
@@ -17,6 +18,7 @@ typedef struct runner {
     pdm_profile_row *profile;
     size_t num_rows;
     double load_seconds, run_seconds;
+    cli_progress progress;
 } runner;
 
 static double now(void)
@@ -27,13 +29,23 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static bool tick(void *user)
+{
+    runner *r = user;
+
+    cli_progress_tick(&r->progress);
+    return cli_interrupted(NULL);
+}
+
 /* What the program prints goes to standard error: results are on standard output. */
 static void print_text(void *user, const char *text)
 {
-    const runner *r = user;
+    runner *r = user;
 
-    if (!r->report->quiet)
+    if (!r->report->quiet) {
+        cli_progress_end(&r->progress);
         fputs(text, stderr);
+    }
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -195,7 +207,7 @@ static pdm_status prepare(runner *r)
         .seed = options->seed,
         .max_iterations = options->max_iterations,
         .trace = options->has[OPT_TRACE] || options->has[OPT_PROFILE],
-        .cancelled = cli_interrupted,
+        .cancelled = tick,
         .print = print_text,
         .user = r,
     };
@@ -251,8 +263,11 @@ static pdm_status run(runner *r)
         status = set_inputs(r);
     const double loaded = now();
     r->load_seconds = loaded - begin;
-    if (status == PDM_OK)
+    if (status == PDM_OK) {
+        cli_progress_begin(&r->progress, r->report, "running");
         status = pdm_session_run(r->session);
+        cli_progress_end(&r->progress);
+    }
     r->run_seconds = now() - loaded;
     return status == PDM_OK ? write_results(r) : status;
 }

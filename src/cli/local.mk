@@ -15,5 +15,7 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/opt.c \
 	src/cli/opt.h \
 	src/cli/opts.def \
+	src/cli/progress.c \
+	src/cli/progress.h \
 	src/cli/report.c \
 	src/cli/report.h

@@ -111,6 +111,26 @@ print(p.returncode, time.monotonic() - begin < 0.5, b"cancelled" in err.lower() 
 PY
 )" "130 True True" "an interrupt ends a loop at once, and says so"
 
+# On a terminal a long run tells how long it has been going on; the line goes at the end.
+tap_is "$(python3 - "$PDMIGRATE" "$loop" "$dir/endless.npz" <<'PY'
+import os, pty, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+master, slave = pty.openpty()
+p = subprocess.Popen([sys.argv[1], "run", sys.argv[2], "--io", sys.argv[3]], stderr=slave, stdin=slave)
+os.close(slave)
+time.sleep(2)
+p.send_signal(signal.SIGINT)
+p.wait(timeout=60)
+text = b""
+try:
+    while True:
+        text += os.read(master, 65536)
+except OSError:
+    pass
+print(p.returncode, b"\rrunning: 1." in text, b"\r\x1b[K" in text)
+PY
+)" "130 True True" "a long run on a terminal shows its time"
+
 # ---- traces
 exits 0 "--trace and --profile" run "$loop" --io "$dir/good.npz" --trace "$dir/t.json" --profile
 is_json "$dir/t.json" "the trace is JSON"
