@@ -83,7 +83,7 @@ static int64_t *tuple_offsets(pdm_k *k, const pdm_tensor *x, const pdm_tensor *i
     const int depth = (int)index->dims[index->rank - 1];
     *count = pdm_k_product(index->dims, 0, index->rank - 1);
     *row = pdm_k_product(x->dims, depth, x->rank);
-    int64_t *offsets = malloc((size_t)*count * sizeof *offsets + 1);
+    int64_t *offsets = calloc((size_t)*count + 1, sizeof *offsets);
     if (!offsets) {
         pdm_k_nomem(k);
         return NULL;
@@ -144,7 +144,7 @@ pdm_status pdm_kernel_gather_nd(pdm_k *k)
 pdm_status pdm_kernel_scatter_nd_add(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0), *index = pdm_k_in(k, 1), *updates = pdm_k_in(k, 2);
-    int64_t count, row;
+    int64_t count, row, total;
 
     if (!PDM_K_OK(k))
         return k->status;
@@ -153,7 +153,8 @@ pdm_status pdm_kernel_scatter_nd_add(pdm_k *k)
         return k->status;
     const size_t size = pdm_dtype_size(x->dtype);
     void *out = NULL;
-    if (updates->dtype != x->dtype || pdm_tensor_count(updates) != count * row)
+    if (updates->dtype != x->dtype || __builtin_mul_overflow(count, row, &total) ||
+        pdm_tensor_count(updates) != total)
         pdm_k_fail(k, "the updates do not fit in type or shape");
     else
         out = pdm_k_out_copy(k, x);
@@ -381,7 +382,7 @@ pdm_status pdm_kernel_index_sample(pdm_k *k)
     int64_t *places = pdm_indices(k, index, x->dims[1], false);
     void *out = places ? pdm_k_out(k, 0, x->dtype, 2, index->dims) : NULL;
     const size_t size = pdm_dtype_size(x->dtype);
-    for (int64_t row = 0; out && row < x->dims[0]; row++)
+    for (int64_t row = 0; out && index->dims[1] > 0 && row < x->dims[0]; row++)
         pdm_elements_copy(size, index->dims[1], pdm_at(out, row * index->dims[1], size),
                           pdm_at(x->data, row * x->dims[1], size), places + row * index->dims[1]);
     free(places);

@@ -42,7 +42,7 @@ static pdm_status look_up(pdm_k *k, const pdm_tensor *ids, int id_rank, const pd
     char *out = rows_out(k, ids, table->dtype, id_rank, width);
     for (int64_t i = 0; out && i < n; i++) {
         const int64_t id = pdm_get_int(ids, i);
-        const bool outside = id < first || id - first >= rows;
+        const bool outside = id < first || (uint64_t)id - (uint64_t)first >= (uint64_t)rows;
         if (id == padding && padding != -1)
             memset(out + (size_t)i * bytes, 0, bytes);
         else if (!outside)
@@ -159,7 +159,8 @@ pdm_status pdm_kernel_shard_index(pdm_k *k)
 
     if (!PDM_K_OK(k) || !are_ids(k, x))
         return k->status;
-    if (total < 1 || shards < 1 || mine < 0 || mine >= shards)
+    if (total < 1 || total > INT32_MAX || shards < 1 || shards > INT32_MAX || mine < 0 ||
+        mine >= shards)
         return pdm_k_fail(k, "shard %lld of %lld for %lld ids", (long long)mine, (long long)shards,
                           (long long)total);
     if (!pdm_k_out_like(k, 0, x))

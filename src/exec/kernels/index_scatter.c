@@ -55,7 +55,8 @@ pdm_status pdm_kernel_index_add(pdm_k *k)
         const int64_t outer = pdm_k_product(x->dims, 0, axis), dim = x->dims[axis];
         const int64_t row = pdm_k_product(x->dims, axis + 1, x->rank);
         const size_t size = pdm_dtype_size(x->dtype);
-        for (int64_t i = 0; PDM_K_OK(k) && i < outer * n; i++)
+        const int64_t rows = row && dim ? outer * n : 0;
+        for (int64_t i = 0; PDM_K_OK(k) && i < rows; i++)
             pdm_add_elements(k, x->dtype, pdm_at(out, (i / n * dim + places[i % n]) * row, size),
                              pdm_at(value->data, i * row, size), row);
     }
@@ -207,7 +208,7 @@ static void put(pdm_k *k, const pdm_tensor *x, const tuples *t, const pdm_tensor
     memcpy(dims, t->dims, (size_t)rank * sizeof *dims);
     for (int i = t->depth; i < x->rank; i++)
         dims[rank++] = x->dims[i];
-    if (!pdm_shape_rank(k, (size_t)rank))
+    if (!pdm_shape_rank(k, (size_t)rank) || pdm_shape_count(k, rank, dims) < 0)
         return;
     const int64_t count = pdm_k_product(t->dims, 0, t->rank);
     const int64_t row = pdm_k_product(x->dims, t->depth, x->rank);

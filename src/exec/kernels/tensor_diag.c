@@ -131,7 +131,8 @@ pdm_status pdm_kernel_diag_embed(pdm_k *k)
         return k->status;
     for (int i = 0, at = 0; i <= x->rank; i++)
         dims[i] = i == a || i == b ? side : x->dims[at++ % x->rank];
-    if (!planes_of(k, x->rank + 1, dims, a, b, offset, &p))
+    if (pdm_shape_count(k, x->rank + 1, dims) < 0 ||
+        !planes_of(k, x->rank + 1, dims, a, b, offset, &p))
         return k->status;
     void *out = pdm_k_out(k, 0, x->dtype, x->rank + 1, dims);
     if (!out)
@@ -162,6 +163,8 @@ pdm_status pdm_kernel_fill_diagonal(pdm_k *k)
         return k->status;
     if (x->rank < 2)
         return pdm_k_fail(k, "a tensor with %d dimensions has no diagonal", x->rank);
+    if (side_of(k, x->dims[x->rank - 1], offset) < 0)
+        return k->status;
     const int64_t last = x->dims[x->rank - 1], count = pdm_tensor_count(x);
     void *out = pdm_k_out_copy(k, x);
     pdm_drop_lod(k, 0);
@@ -285,7 +288,8 @@ static pdm_status triangle_indices(pdm_k *k, int64_t rows, int64_t columns, bool
 
     if (!PDM_K_OK(k))
         return k->status;
-    if (rows < 0 || columns < 0 || rows > INT32_MAX || columns > INT32_MAX)
+    if (rows < 0 || columns < 0 || rows > INT32_MAX || columns > INT32_MAX || offset < -INT32_MAX ||
+        offset > INT32_MAX)
         return pdm_k_fail(k, "a matrix cannot be %lld by %lld", (long long)rows,
                           (long long)columns);
     for (int64_t r = 0; r < rows; r++) {

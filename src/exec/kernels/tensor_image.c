@@ -187,6 +187,8 @@ static bool read_blocks(pdm_k *k, blocks *b)
     }
     if (b->count[0] < 1 || b->count[1] < 1)
         pdm_k_fail(k, "the image is smaller than a block");
+    else
+        pdm_shape_count(k, 2, b->count);
     return PDM_K_OK(k);
 }
 

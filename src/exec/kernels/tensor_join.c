@@ -384,7 +384,7 @@ pdm_status pdm_kernel_partial_sum(pdm_k *k)
         pdm_k_share_lod(k, 0, first);
         memset(out, 0, (size_t)(first->dims[0] * length) * size);
     }
-    for (size_t i = 0; out && PDM_K_OK(k) && i < n; i++) {
+    for (size_t i = 0; out && length > 0 && PDM_K_OK(k) && i < n; i++) {
         const pdm_tensor *x = pdm_k_list_at(k, 0, i);
         for (int64_t r = 0; r < first->dims[0]; r++)
             pdm_add_elements(k, x->dtype, pdm_at(out, r * length, size),

@@ -161,17 +161,18 @@ pdm_status pdm_kernel_broadcast_tensors(pdm_k *k)
 /* Places of elements of an axis, each as often as times says (times[0] for all when `alike`). */
 static pdm_status repeat(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *times, bool alike)
 {
+    const int64_t dim = x->dims[axis];
     int64_t total = 0, n = 0;
+    bool fits = !alike || (times[0] >= 0 && !__builtin_mul_overflow(dim, times[0], &total));
 
-    for (int64_t i = 0; i < x->dims[axis]; i++) {
-        const int64_t t = times[alike ? 0 : i];
-        if (t < 0 || __builtin_add_overflow(total, t, &total) || total > INT64_MAX / 8)
-            return pdm_k_fail(k, "an element cannot be repeated %lld times", (long long)t);
-    }
+    for (int64_t i = 0; !alike && fits && i < dim; i++)
+        fits = times[i] >= 0 && !__builtin_add_overflow(total, times[i], &total);
+    if (!fits || total > INT64_MAX / 8)
+        return pdm_k_fail(k, "elements cannot be repeated so often");
     int64_t *index = malloc((size_t)total * sizeof *index + 1);
     if (!index)
         return pdm_k_nomem(k);
-    for (int64_t i = 0; i < x->dims[axis]; i++) {
+    for (int64_t i = 0; total > 0 && i < dim; i++) {
         for (int64_t t = times[alike ? 0 : i]; t > 0; t--)
             index[n++] = i;
     }
