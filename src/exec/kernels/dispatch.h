@@ -27,6 +27,11 @@
 
 #include "exec/kernel.h"
 
+#ifndef CMPLX /* the C library has it for some compilers only */
+#define CMPLX(re, im)  __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+#endif
+
 #define PDM_K_SAME(x) (x)
 
 #define PDM_K_FLOATS(X, ...)                                                                       \

@@ -2,6 +2,7 @@
  */
 #include <math.h>
 
+#include "exec/kernels/dispatch.h"
 #include "exec/kernels/linalg_dense.h"
 
 #define PI 3.14159265358979323846

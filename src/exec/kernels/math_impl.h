@@ -7,11 +7,6 @@
 
 #include "exec/kernels/dispatch.h"
 
-#ifndef CMPLX /* the C library has it for some compilers only */
-#define CMPLX(re, im)  __builtin_complex((double)(re), (double)(im))
-#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
-#endif
-
 /* The loops are worth vectorizing, also where the rest is compiled with less. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) &&                           \
     !defined(__SANITIZE_ADDRESS__)
