@@ -39,10 +39,11 @@ include tests/text/local.mk
 include tests/cli/local.mk
 include tests/fuzz/local.mk
 include tests/oom/local.mk
+include tests/exec/local.mk
 include tests/oracle/local.mk
 
 # One group at a time, for run-tests: make check-unit, check-text, check-cli, check-build,
-# check-oom, check-fuzz.
+# check-oom, check-fuzz, check-exec.
 check-build:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(build_tests)'
 check-unit:
@@ -55,4 +56,6 @@ check-oom:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(oom_tests)'
 check-fuzz:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fuzz_tests)'
-.PHONY: check-build check-unit check-text check-cli check-oom check-fuzz
+check-exec:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(exec_tests)'
+.PHONY: check-build check-unit check-text check-cli check-oom check-fuzz check-exec

@@ -30,8 +30,8 @@ struct pdm_exec_session {
     const pdm_exec_plan *plan;
     pdm_exec_options options;
     pdm_exec_memory *memory;
-    pdm_value *values;  /* by slot */
-    atomic_uint *users; /* by slot: who will still touch it in this turn of its block */
+    pdm_value *values;     /* by slot */
+    atomic_uint *users;    /* by slot: who will still touch it in this turn of its block */
     pdm_value **in, **out; /* what instructions see, see first_in and first_out */
     pdm_value *scratch;    /* new values of results in place */
     pdm_tensor *inputs;
@@ -40,8 +40,8 @@ struct pdm_exec_session {
     uint32_t *pending, *ready; /* of the top block's graph */
     uint64_t num_random;       /* executions of random ops in this run */
     pdm_k_temp_pool temps;
-    pthread_mutex_t lock;      /* around the sink */
-    pdm_diag_sink *sink;       /* of the run at hand */
+    pthread_mutex_t lock; /* around the sink */
+    pdm_diag_sink *sink;  /* of the run at hand */
 };
 
 static pdm_value *at(pdm_exec_session *s, uint32_t slot)
@@ -49,7 +49,7 @@ static pdm_value *at(pdm_exec_session *s, uint32_t slot)
     return slot == PDM_EXEC_NONE ? NULL : &s->values[slot];
 }
 
-/* ---- sessions ----------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static pdm_status make_lists(pdm_exec_session *s)
 {
@@ -197,9 +197,10 @@ pdm_exec_memory_stats pdm_exec_get_memory(const pdm_exec_session *s)
     return pdm_exec_memory_get_stats(s->memory);
 }
 
-/* ---- moving values ------------------------------------------------------------------------------ */
+/* ---- moving values --------------------------------------------------------------------------- */
 
-/* dst becomes src; with move, src is left empty. Lists stay in place: their elements are assigned. */
+/* dst becomes src; with move, src is left empty. Lists stay in place: their elements are assigned.
+ */
 static pdm_status assign(pdm_value *dst, pdm_value *src, bool move)
 {
     if (!dst || dst == src)
@@ -210,7 +211,8 @@ static pdm_status assign(pdm_value *dst, pdm_value *src, bool move)
         return PDM_OK;
     }
     if (dst->kind == PDM_VALUE_LIST || src->kind == PDM_VALUE_LIST) {
-        for (size_t i = 0; dst->kind == src->kind && i < dst->list.count && i < src->list.count; i++)
+        for (size_t i = 0; dst->kind == src->kind && i < dst->list.count && i < src->list.count;
+             i++)
             PDM_TRY(assign(dst->list.items[i], src->list.items[i], false));
         return PDM_OK;
     }
@@ -222,7 +224,7 @@ static pdm_status assign(pdm_value *dst, pdm_value *src, bool move)
     return PDM_OK;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static pdm_status failed(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_status status,
                          const char *message)
@@ -266,13 +268,14 @@ static bool use_target(const target *t, pdm_tensor *tensor, pdm_dtype dtype, int
     return true;
 }
 
-static pdm_status alloc_result(void *self, size_t index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
-                               const int64_t *dims)
+static pdm_status alloc_result(void *self, size_t index, pdm_tensor *tensor, pdm_dtype dtype,
+                               int rank, const int64_t *dims)
 {
     const call *c = self;
     const pdm_exec_session *s = c->session;
     const uint32_t result = c->instr->first_result + (uint32_t)index;
-    const uint32_t output = result < s->plan->num_results ? s->plan->output_of[result] : PDM_EXEC_NONE;
+    const uint32_t output =
+        result < s->plan->num_results ? s->plan->output_of[result] : PDM_EXEC_NONE;
 
     if (output != PDM_EXEC_NONE && use_target(&s->targets[output], tensor, dtype, rank, dims))
         return PDM_OK;
@@ -360,7 +363,7 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
     return PDM_OK;
 }
 
-/* ---- regions ------------------------------------------------------------------------------------ */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block, unsigned depth);
 
@@ -419,9 +422,10 @@ static pdm_status run_turn(pdm_exec_session *s, const pdm_exec_instr *instr, uns
     for (uint32_t i = 0; i < instr->num_out; i++)
         PDM_TRY(assign(at(s, body->args[i]), at(s, instr->out[i]), true));
     PDM_TRY(run_block(s, body, depth + 1));
+    /* In the order of the yields: the last that names a value may take it away. */
+    PDM_TRY(assign(at(s, instr->in[0]), at(s, body->yields[0]), body->may_move[0]));
     for (uint32_t i = 0; i < instr->num_out; i++)
         PDM_TRY(assign(at(s, instr->out[i]), at(s, body->yields[i + 1]), body->may_move[i + 1]));
-    PDM_TRY(assign(at(s, instr->in[0]), at(s, body->yields[0]), body->may_move[0]));
     end_turn(s, body);
     return PDM_OK;
 }
@@ -444,7 +448,7 @@ static pdm_status run_while(pdm_exec_session *s, const pdm_exec_instr *instr, un
     }
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 static pdm_status push(pdm_exec_session *s, const pdm_exec_instr *instr)
 {
@@ -514,7 +518,7 @@ static pdm_status copy(pdm_exec_session *s, const pdm_exec_instr *instr)
     return instr->num_in ? assign(to, from, false) : PDM_OK;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
@@ -615,14 +619,15 @@ static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block, un
     for (uint32_t i = 0; i < block->num_own; i++)
         atomic_store_explicit(&s->users[block->own[i]], s->plan->users[block->own[i]],
                               memory_order_relaxed);
-    if (depth == 0 && block->parallel && pdm_pool_threads(s->options.pool) > 1 && !s->options.observe)
+    if (depth == 0 && block->parallel && pdm_pool_threads(s->options.pool) > 1 &&
+        !s->options.observe)
         return run_graph(s, block);
     for (size_t i = 0; i < block->num_instrs; i++)
         PDM_TRY(run_instr(s, &block->instrs[i], depth));
     return PDM_OK;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* The shapes of the inputs as a number. */
 static uint64_t signature(const pdm_exec_session *s)
