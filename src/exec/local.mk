@@ -115,6 +115,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/sequence_crf.c \
 	src/exec/kernels/sequence_eval.c \
 	src/exec/kernels/sequence_graph.c \
+	src/exec/kernels/sequence_grid.c \
 	src/exec/kernels/sequence_pool.c \
 	src/exec/kernels/sequence_rows.c \
 	src/exec/kernels/sequence_text.c \

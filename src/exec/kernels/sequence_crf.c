@@ -160,8 +160,6 @@ static double sequence_cost(pdm_k *k, const emissions *e, crf *c, int64_t s)
             for (int64_t j = 0; t > 0 && j < tags; j++)
                 before += c->row[j] * c->w[(j + 2) * tags + i];
             c->next[i] = here * before;
-            if (c->x_exps)
-                pdm_set_double(c->x_exps, at + i, here);
         }
         cost += max + log(normalize(c->next, tags));
         double *swap = c->row;
@@ -178,6 +176,18 @@ static double sequence_cost(pdm_k *k, const emissions *e, crf *c, int64_t s)
     for (int64_t i = 0; i < tags; i++)
         sum += c->row[i] * c->w[tags + i];
     return cost + log(sum) - pdm_get_double(e->transition, tags + last);
+}
+
+/* e^(emission - largest of its row), for all rows, padding too. */
+static void put_emission_exps(const pdm_tensor *x, int64_t tags, pdm_tensor *out)
+{
+    for (int64_t at = 0, n = pdm_tensor_count(x); at < n; at += tags) {
+        double max = pdm_get_double(x, at);
+        for (int64_t i = 1; i < tags; i++)
+            max = fmax(max, pdm_get_double(x, at + i));
+        for (int64_t i = 0; i < tags; i++)
+            pdm_set_double(out, at + i, exp(pdm_get_double(x, at + i) - max));
+    }
 }
 
 static pdm_tensor *zeros(pdm_tensor *t)
@@ -204,10 +214,12 @@ pdm_status pdm_kernel_legacy_linear_chain_crf(pdm_k *k)
     c.next = pdm_k_scratch(k, &arena, e.tags, sizeof *c.next);
     if (PDM_K_OK(k)) {
         c.alpha = zeros(pdm_k_slot_out(k, "Alpha", e.x->dtype, e.x->rank, e.x->dims));
-        c.x_exps = zeros(pdm_k_slot_out(k, "EmissionExps", e.x->dtype, e.x->rank, e.x->dims));
+        c.x_exps = pdm_k_slot_out(k, "EmissionExps", e.x->dtype, e.x->rank, e.x->dims);
         c.w_exps = pdm_k_slot_out(k, "TransitionExps", e.x->dtype, 2, e.transition->dims);
         c.likelihood = pdm_k_slot_out(k, "LogLikelihood", e.x->dtype, 2, PDM_DIMS(e.count, 1));
     }
+    if (PDM_K_OK(k) && c.x_exps)
+        put_emission_exps(e.x, e.tags, c.x_exps);
     for (int64_t i = 0; PDM_K_OK(k) && i < w_count; i++) {
         c.w[i] = exp(pdm_get_double(e.transition, i));
         if (c.w_exps)
@@ -217,12 +229,6 @@ pdm_status pdm_kernel_legacy_linear_chain_crf(pdm_k *k)
         const double cost = sequence_cost(k, &e, &c, s);
         if (c.likelihood)
             pdm_set_double(c.likelihood, s, cost);
-    }
-    if (PDM_K_OK(k) && !length) {
-        if (c.alpha)
-            pdm_tensor_share_lod(c.alpha, e.x);
-        if (c.x_exps)
-            pdm_tensor_share_lod(c.x_exps, e.x);
     }
     pdm_arena_deinit(&arena);
     return k->status;

@@ -1,4 +1,4 @@
-/* Pooling of regions: roi_align, roi_pool, psroi_pool, prroi_pool. */
+/* Pooling of regions: roi_align, roi_pool, psroi_pool, prroi_pool, deformable_psroi_pooling. */
 #include "exec/kernels/detection_impl.h"
 
 #include <math.h>
@@ -341,6 +341,130 @@ pdm_status pdm_kernel_legacy_prroi_pool(pdm_k *k)
         const double area = fmax(bin_w * bin_h, 0);
         const double sum = integral(x, map, p.h, p.w, y0, y0 + bin_h, x0, x0 + bin_w);
         pdm_set_double(out, i, area == 0 ? 0 : sum / area);
+    }
+    pdm_arena_deinit(&arena);
+    return k->status;
+}
+
+/* ---- deformable_psroi_pooling -------------------------------------------------------------------
+ */
+
+typedef struct deformable {
+    pool p;
+    const pdm_tensor *x, *boxes, *trans; /* trans NULL: nothing is moved */
+    int64_t group_h, group_w, part_h, part_w, samples, classes;
+    double trans_std;
+} deformable;
+
+/* Interpolated between the four places around; inside of the map. */
+static double between(const pdm_tensor *x, int64_t map, int64_t h, int64_t w, double y, double col)
+{
+    y = fmin(fmax(y, 0), (double)(h - 1));
+    col = fmin(fmax(col, 0), (double)(w - 1));
+    const int64_t y0 = (int64_t)floor(y), y1 = (int64_t)ceil(y);
+    const int64_t x0 = (int64_t)floor(col), x1 = (int64_t)ceil(col);
+    const double dy = y - (double)y0, dx = col - (double)x0;
+
+    return (1 - dx) * (1 - dy) * pdm_get_double(x, map + y0 * w + x0) +
+           (1 - dx) * dy * pdm_get_double(x, map + y1 * w + x0) +
+           dx * (1 - dy) * pdm_get_double(x, map + y0 * w + x1) +
+           dx * dy * pdm_get_double(x, map + y1 * w + x1);
+}
+
+/* How far bin (by, bx) of region n moves: parts of the region's size. */
+static double moved(const deformable *d, int64_t n, int64_t c, int64_t by, int64_t bx, int64_t axis)
+{
+    if (!d->trans)
+        return 0;
+    const int64_t py = by * d->part_h / d->p.out_h, px = bx * d->part_w / d->p.out_w;
+    const int64_t each = d->p.out_c / d->classes > 0 ? d->p.out_c / d->classes : 1;
+    const int64_t plane = (n * d->classes + limit(c / each, 0, d->classes - 1)) * 2 + axis;
+
+    return pdm_get_double(d->trans, (plane * d->part_h + py) * d->part_w + px) * d->trans_std;
+}
+
+/* One bin: the mean of the samples inside of the map, and how many those are. */
+static double deformed_bin(const deformable *d, int64_t n, int64_t c, int64_t bin, int64_t *count)
+{
+    const pool *p = &d->p;
+    const int64_t by = bin / p->out_w, bx = bin % p->out_w;
+    double corner[4], sum = 0;
+
+    for (int i = 0; i < 4; i++)
+        corner[i] = (round(pdm_get_double(d->boxes, 4 * n + i)) + (i > 1)) * p->scale - 0.5;
+    const double w = fmax(corner[2] - corner[0], 0.1), h = fmax(corner[3] - corner[1], 0.1);
+    const double bin_w = w / (double)p->out_w, bin_h = h / (double)p->out_h;
+    const double x0 = (double)bx * bin_w + corner[0] + moved(d, n, c, by, bx, 0) * w;
+    const double y0 = (double)by * bin_h + corner[1] + moved(d, n, c, by, bx, 1) * h;
+    const int64_t gy = limit(by * d->group_h / p->out_h, 0, d->group_h - 1);
+    const int64_t gx = limit(bx * d->group_w / p->out_w, 0, d->group_w - 1);
+    const int64_t channel = (c * d->group_h + gy) * d->group_w + gx;
+    const int64_t map = (p->image[n] * p->channels + channel) * p->h * p->w;
+    *count = 0;
+    for (int64_t i = 0; i < d->samples * d->samples; i++) {
+        const double y = y0 + (double)(i / d->samples) * bin_h / (double)d->samples;
+        const double x = x0 + (double)(i % d->samples) * bin_w / (double)d->samples;
+        if (!(x >= -0.5 && x <= (double)p->w - 0.5 && y >= -0.5 && y <= (double)p->h - 0.5))
+            continue;
+        sum += between(d->x, map, p->h, p->w, y, x);
+        ++*count;
+    }
+    return *count ? sum / (double)*count : 0;
+}
+
+static bool read_deformable(pdm_k *k, pdm_arena *arena, deformable *d)
+{
+    int64_t group[PDM_K_MAX_INTS], part[PDM_K_MAX_INTS];
+    const size_t num_group = pdm_k_ints(k, "group_size", group);
+    const size_t num_part = pdm_k_ints_or_none(k, "part_size", part);
+
+    read_size(k, &d->p);
+    d->p.out_c = pdm_k_int(k, "output_dim");
+    d->samples = pdm_k_int_or(k, "sample_per_part", 4);
+    d->trans_std = pdm_k_float_or(k, "trans_std", (double)0.1f);
+    d->x = pdm_k_slot_in(k, "Input");
+    d->boxes = pdm_k_slot_in(k, "ROIs");
+    d->trans = pdm_k_bool_or(k, "no_trans", false) ? NULL : pdm_k_slot_in(k, "Trans");
+    read_rois(k, arena, &d->p, d->x, d->boxes, NULL);
+    if (!PDM_K_OK(k))
+        return false;
+    d->group_h = num_group == 2 ? group[0] : 0;
+    d->group_w = num_group == 2 ? group[1] : 0;
+    d->part_h = num_part == 2 ? part[0] : d->p.out_h;
+    d->part_w = num_part == 2 ? part[1] : d->p.out_w;
+    d->classes = d->trans && d->trans->rank == 4 ? d->trans->dims[1] / 2 : 1;
+    if (d->group_h < 1 || d->group_w < 1 || d->group_h > d->p.channels ||
+        d->group_w > d->p.channels || d->p.out_c < 1 || d->p.out_c > d->p.channels ||
+        d->p.channels < d->p.out_c * d->group_h * d->group_w || d->samples < 1 ||
+        d->samples > 1000 || d->p.h < 1 || d->p.w < 1)
+        pdm_k_fail(k, "channels, groups or samples do not fit together");
+    if (d->trans && (d->trans->rank != 4 || d->trans->dims[0] != d->p.rois || d->classes < 1 ||
+                     d->trans->dims[2] != d->part_h || d->trans->dims[3] != d->part_w ||
+                     d->part_h > INT32_MAX || d->part_w > INT32_MAX))
+        pdm_k_fail(k, "Trans does not fit the regions");
+    return PDM_K_OK(k);
+}
+
+pdm_status pdm_kernel_legacy_deformable_psroi_pooling(pdm_k *k)
+{
+    deformable d = {0};
+    pdm_arena arena;
+
+    pdm_arena_init(&arena);
+    if (read_deformable(k, &arena, &d)) {
+        const pool *p = &d.p;
+        const int64_t dims[4] = {p->rois, p->out_c, p->out_h, p->out_w}, bins = p->out_h * p->out_w;
+        pdm_tensor *out = pdm_k_slot_out(k, "Output", d.x->dtype, 4, dims);
+        pdm_tensor *counts = pdm_k_slot_out(k, "TopCount", d.x->dtype, 4, dims);
+        for (int64_t i = 0; PDM_K_OK(k) && i < p->rois * p->out_c * bins; i++) {
+            int64_t count;
+            const double v =
+                deformed_bin(&d, i / bins / p->out_c, i / bins % p->out_c, i % bins, &count);
+            if (out)
+                pdm_set_double(out, i, v);
+            if (counts)
+                pdm_set_double(counts, i, (double)count);
+        }
     }
     pdm_arena_deinit(&arena);
     return k->status;
