@@ -14,7 +14,7 @@ int32_t pdm_int32_of_double(double value)
     return value > -0x1p31 - 1 && value < 0x1p31 ? (int32_t)value : INT32_MIN;
 }
 
-/* ---- 8-bit floats ------------------------------------------------------------------------------- */
+/* ---- 8-bit floats ---------------------------------------------------------------------------- */
 
 static double fp8_value(uint8_t bits, int mantissa_bits, int bias, bool has_inf)
 {
@@ -59,7 +59,7 @@ static uint8_t fp8_bits(double value, int mantissa_bits, int bias, bool has_inf,
     return (uint8_t)(sign | (scale + bias) << mantissa_bits | (bits - (1 << mantissa_bits)));
 }
 
-/* ---- elements ----------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 double pdm_get_double(const pdm_tensor *tensor, int64_t i)
 {
@@ -220,7 +220,8 @@ void pdm_set_int(pdm_tensor *tensor, int64_t i, int64_t value)
     }
 }
 
-/* ---- random numbers (xoshiro256**) -------------------------------------------------------------- */
+/* ---- random numbers (xoshiro256**) --------------------------------------------------------------
+ */
 
 void pdm_rng_seed(pdm_rng *rng, uint64_t seed)
 {

@@ -25,8 +25,8 @@ typedef struct pdm_exec_plan_options {
     bool keep_all; /* compute constants in every run too, so that an observer sees every op */
 } pdm_exec_plan_options;
 
-/* params: headers of all parameters that the module names; NULL when it has none. Ops without kernels
- * are all reported (PDM_UNSUPPORTED). options may be NULL. */
+/* params: headers of all parameters that the module names; NULL when it has none. Ops without
+ * kernels are all reported (PDM_UNSUPPORTED). options may be NULL. */
 PDM_MUST_USE pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *params,
                                              const pdm_exec_plan_options *options,
                                              pdm_diag_sink *sink, pdm_exec_plan **out_plan);

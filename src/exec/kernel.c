@@ -10,8 +10,7 @@
 #include "base/decimal.h"
 #include "exec/pool.h"
 
-/* ---- failure ------------------------------------------------------------------------------------
- */
+/* ---- failure --------------------------------------------------------------------------------- */
 
 pdm_status pdm_k_fail(pdm_k *k, const char *format, ...)
 {
@@ -40,8 +39,7 @@ pdm_status pdm_k_unsupported_dtype(pdm_k *k, pdm_dtype dtype)
     return pdm_k_fail(k, "element type %s is not supported", pdm_dtype_name(dtype));
 }
 
-/* ---- operands -----------------------------------------------------------------------------------
- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 /* The name of operand i for messages; row operands of kind MANY are last. */
 static const char *in_name(const pdm_k *k, size_t i)
@@ -196,8 +194,7 @@ size_t pdm_k_in_ints(pdm_k *k, size_t index, int64_t out[PDM_K_MAX_INTS])
     return PDM_K_OK(k) ? n : 0;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 pdm_ir_attr pdm_k_attr(pdm_k *k, const char *name)
 {
@@ -456,8 +453,7 @@ size_t pdm_k_floats(pdm_k *k, const char *name, double out[PDM_K_MAX_INTS])
     return numbers(k, name, NULL, out);
 }
 
-/* ---- results ------------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 bool pdm_k_wants(const pdm_k *k, size_t index)
 {
@@ -618,8 +614,7 @@ pdm_tensor *pdm_k_out_slot(pdm_k *k, const char *slot)
     return value ? &value->tensor : NULL;
 }
 
-/* ---- work ---------------------------------------------------------------------------------------
- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 struct pdm_k_temp_block {
     struct pdm_k_temp_block *next;

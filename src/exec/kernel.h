@@ -1,14 +1,19 @@
 /*
- * Kernels. A kernel computes the results of one op from its operands and attributes. The same kernel serves the PIR executor and the legacy interpreter: operands are numbered
- * and attributes named as in the op's PIR row (src/ir/ops/pd_op.def); the legacy interpreter binds legacy slots and attributes to that form, adding LoD.
- * Ops of the `legacy` dialect have kernels of their own under "legacy.<type>", with slots by name.
+ * Kernels. A kernel computes the results of one op from its operands and attributes. The same
+ * kernel serves the PIR executor and the legacy interpreter: operands are numbered and attributes
+ * named as in the op's PIR row (src/ir/ops/pd_op.def); the legacy interpreter binds legacy slots
+ * and attributes to that form, adding LoD. Ops of the `legacy` dialect have kernels of their own
+ * under "legacy.<type>", with slots by name.
  *
- * Reference kernels are plain and obviously right: any supported dtype, any rank, empty tensors, NaN as the framework has it. They know nothing of scheduling.
+ * Reference kernels are plain and obviously right: any supported dtype, any rank, empty tensors,
+ * NaN as the framework has it. They know nothing of scheduling.
  *
- * Failure. A kernel that cannot do its work calls pdm_k_fail (message with the reason) and returns its status; pdm_k_* accessors are sticky: after a failure
- * they give NULL or 0, so that a kernel may check once with PDM_K_OK before it touches data.
+ * Failure. A kernel that cannot do its work calls pdm_k_fail (message with the reason) and returns
+ * its status; pdm_k_* accessors are sticky: after a failure they give NULL or 0, so that a kernel
+ * may check once with PDM_K_OK before it touches data.
  *
- * Threads. A kernel may split its work with pdm_k_parallel; results must not depend on the number of threads.
+ * Threads. A kernel may split its work with pdm_k_parallel; results must not depend on the number
+ * of threads.
  */
 #ifndef PDM_EXEC_KERNEL_H
 #define PDM_EXEC_KERNEL_H
@@ -19,12 +24,15 @@
 #include "exec/value.h"
 #include "ir/op_info.h"
 
-typedef struct pdm_rng { uint64_t state[4]; } pdm_rng; /* xoshiro256**; see docs for how ops are seeded */
-typedef struct pdm_pool pdm_pool;                      /* thread pool; NULL: run on the caller's thread */
+typedef struct pdm_rng {
+    uint64_t state[4];
+} pdm_rng;                        /* xoshiro256**; see docs for how ops are seeded */
+typedef struct pdm_pool pdm_pool; /* thread pool; NULL: run on the caller's thread */
 
 /* Where attributes come from: PIR dictionary or legacy attributes. */
 typedef struct pdm_k_source {
-    /* The attribute under its PIR name; NULL when it is not there. Legacy attributes are converted. */
+    /* The attribute under its PIR name; NULL when it is not there. Legacy attributes are converted.
+     */
     pdm_ir_attr (*attr)(void *self, const char *name);
     void *self;
 } pdm_k_source;
@@ -40,30 +48,33 @@ typedef struct pdm_k_temp_pool {
 
 /* One call. Zeroed, then filled by the executor or interpreter; kernels use the accessors. */
 typedef struct pdm_k {
-    const char *op;              /* "pd_op.softmax", "legacy.sequence_pad" */
-    const pdm_ir_op_desc *desc;  /* row; NULL for legacy ops */
-    pdm_value *const *in;        /* operands in row order; NULL: absent */
+    const char *op;             /* "pd_op.softmax", "legacy.sequence_pad" */
+    const pdm_ir_op_desc *desc; /* row; NULL for legacy ops */
+    pdm_value *const *in;       /* operands in row order; NULL: absent */
     size_t num_in;
-    pdm_value *const *out;       /* results in row order; NULL: nobody wants it (the kernel may skip it) */
+    pdm_value *const
+        *out; /* results in row order; NULL: nobody wants it (the kernel may skip it) */
     size_t num_out;
-    const size_t *out_counts;    /* for results that are vectors: how many elements out[i]->list has (they are in place) */
+    const size_t *out_counts; /* for results that are vectors: how many elements out[i]->list has
+                                 (they are in place) */
     pdm_k_source attrs;
     const char *const *in_slots; /* legacy ops: slot name of each operand; NULL otherwise */
     const char *const *out_slots;
     pdm_rng *rng;
     pdm_pool *pool;
-    bool legacy;                 /* 2.6.2 semantics where they differ from 3.x */
+    bool legacy; /* 2.6.2 semantics where they differ from 3.x */
     /* Memory for results; NULL: pdm_tensor_alloc. A planner may hand out a place in its arena. */
     /* out_index from num_out on: elements of vector results, numbered over all of them. */
-    pdm_status (*alloc)(void *self, size_t out_index, pdm_tensor *tensor, pdm_dtype dtype, int rank, const int64_t *dims);
+    pdm_status (*alloc)(void *self, size_t out_index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
+                        const int64_t *dims);
     void *alloc_self;
     void (*print)(void *self, const char *text); /* what the program prints; NULL: dropped */
     void *print_self;
-    pdm_status status;           /* sticky */
+    pdm_status status; /* sticky */
     char message[256];
     struct pdm_k_temp_block *temps; /* of pdm_k_temp */
     pdm_k_temp_pool *temp_pool;     /* where they come from and go to; NULL: the system */
-    char texts[PDM_K_TEXTS][40]; /* defaults that pdm_k_str gave; the newest few */
+    char texts[PDM_K_TEXTS][40];    /* defaults that pdm_k_str gave; the newest few */
     unsigned num_texts;
 } pdm_k;
 
@@ -71,14 +82,16 @@ typedef pdm_status (*pdm_kernel_fn)(pdm_k *k);
 
 #define PDM_K_OK(k) ((k)->status == PDM_OK)
 
-/* Sticky failure with a reason; returns the status so that `return pdm_k_fail(k, ...)` reads well. PDM_INVALID_ARG unless out of memory. */
+/* Sticky failure with a reason; returns the status so that `return pdm_k_fail(k, ...)` reads well.
+ * PDM_INVALID_ARG unless out of memory. */
 pdm_status pdm_k_fail(pdm_k *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 pdm_status pdm_k_nomem(pdm_k *k);
 pdm_status pdm_k_unsupported_dtype(pdm_k *k, pdm_dtype dtype);
 
-/* ---- operands ------------------------------------------------------------------------------------------------ */
+/* ---- operands -------------------------------------------------------------------------------- */
 
-/* Operand as an initialised tensor; the _opt form gives NULL when it is absent, the plain form fails. Data are read-only. */
+/* Operand as an initialised tensor; the _opt form gives NULL when it is absent, the plain form
+ * fails. Data are read-only. */
 const pdm_tensor *pdm_k_in(pdm_k *k, size_t index);
 const pdm_tensor *pdm_k_in_opt(pdm_k *k, size_t index);
 /* Vector operand: count elements (a single tensor counts as a vector of one). */
@@ -90,16 +103,17 @@ const pdm_tensor *pdm_k_slot(pdm_k *k, const char *slot);
 const pdm_tensor *pdm_k_slot_at(pdm_k *k, const char *slot, size_t nth);
 pdm_value *pdm_k_slot_value(pdm_k *k, const char *slot);
 size_t pdm_k_slot_count(pdm_k *k, const char *slot);
-/* Mutable attributes: the number(s) in a small integer or float operand (any dtype); fallback when absent. A vector of tensors is concatenated. */
+/* Mutable attributes: the number(s) in a small integer or float operand (any dtype); fallback when
+ * absent. A vector of tensors is concatenated. */
 int64_t pdm_k_in_int(pdm_k *k, size_t index, int64_t fallback);
 double pdm_k_in_float(pdm_k *k, size_t index, double fallback);
 #define PDM_K_MAX_INTS 64
 size_t pdm_k_in_ints(pdm_k *k, size_t index, int64_t out[PDM_K_MAX_INTS]); /* how many */
 
-/* ---- attributes ----------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 bool pdm_k_has_attr(pdm_k *k, const char *name);
-int64_t pdm_k_int(pdm_k *k, const char *name);     /* fails when absent, unless the row has a default */
+int64_t pdm_k_int(pdm_k *k, const char *name); /* fails when absent, unless the row has a default */
 double pdm_k_float(pdm_k *k, const char *name);
 bool pdm_k_bool(pdm_k *k, const char *name);
 const char *pdm_k_str(pdm_k *k, const char *name); /* "" on failure */
@@ -111,25 +125,32 @@ int64_t pdm_k_int_or(pdm_k *k, const char *name, int64_t fallback);
 double pdm_k_float_or(pdm_k *k, const char *name, double fallback);
 bool pdm_k_bool_or(pdm_k *k, const char *name, bool fallback);
 
-/* ---- results -------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 bool pdm_k_wants(const pdm_k *k, size_t index); /* somebody reads that result */
-/* Allocate a result; its data, or NULL after a failure (also when nobody wants it: ask first). LoD is not set. */
+/* Allocate a result; its data, or NULL after a failure (also when nobody wants it: ask first). LoD
+ * is not set. */
 void *pdm_k_out(pdm_k *k, size_t index, pdm_dtype dtype, int rank, const int64_t *dims);
-void *pdm_k_out_like(pdm_k *k, size_t index, const pdm_tensor *like); /* same dtype, shape and LoD */
-void *pdm_k_out_at(pdm_k *k, size_t index, size_t element, pdm_dtype dtype, int rank, const int64_t *dims); /* of a vector result */
+void *pdm_k_out_like(pdm_k *k, size_t index,
+                     const pdm_tensor *like); /* same dtype, shape and LoD */
+void *pdm_k_out_at(pdm_k *k, size_t index, size_t element, pdm_dtype dtype, int rank,
+                   const int64_t *dims);              /* of a vector result */
 pdm_tensor *pdm_k_out_tensor(pdm_k *k, size_t index); /* the allocated tensor, to set its LoD */
 pdm_value *pdm_k_out_value(pdm_k *k, size_t index);   /* raw, for arrays and tables */
 /* The result is the operand itself (same data, other shape): reshape, squeeze, assign. */
 void pdm_k_share(pdm_k *k, size_t index, const pdm_tensor *from, int rank, const int64_t *dims);
 void pdm_k_share_lod(pdm_k *k, size_t index, const pdm_tensor *from);
-pdm_tensor *pdm_k_out_slot(pdm_k *k, const char *slot); /* legacy ops: result tensor of a slot, to be filled by pdm_tensor_alloc; NULL: not wanted */
+pdm_tensor *pdm_k_out_slot(pdm_k *k,
+                           const char *slot); /* legacy ops: result tensor of a slot, to be filled
+                                                 by pdm_tensor_alloc; NULL: not wanted */
 pdm_value *pdm_k_out_slot_value(pdm_k *k, const char *slot);
 
-/* ---- work ----------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
-/* Run body(arg, begin, end) over disjoint ranges that cover [0, n); grain: smallest range worth a thread. */
-void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
+/* Run body(arg, begin, end) over disjoint ranges that cover [0, n); grain: smallest range worth a
+ * thread. */
+void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain,
+                    void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
 /* Memory (64-byte aligned, not cleared) until the kernel returns; NULL after a failure. */
 void *pdm_k_temp(pdm_k *k, size_t bytes);
 void pdm_k_temp_pool_deinit(pdm_k_temp_pool *pool); /* no call is in progress */
@@ -139,23 +160,27 @@ uint64_t pdm_rng_next(pdm_rng *rng);
 double pdm_rng_uniform(pdm_rng *rng); /* [0, 1) */
 double pdm_rng_normal(pdm_rng *rng);
 
-/* As the framework's casts do on x86: towards zero, and the smallest integer for NaN and what does not fit. */
+/* As the framework's casts do on x86: towards zero, and the smallest integer for NaN and what does
+ * not fit. */
 int64_t pdm_int_of_double(double value);
 int32_t pdm_int32_of_double(double value);
-/* Element i of a tensor as double or int64 (half types converted, bool 0/1; complex: real part); for reference kernels where speed does not matter. */
+/* Element i of a tensor as double or int64 (half types converted, bool 0/1; complex: real part);
+ * for reference kernels where speed does not matter. */
 double pdm_get_double(const pdm_tensor *tensor, int64_t i);
 int64_t pdm_get_int(const pdm_tensor *tensor, int64_t i);
 void pdm_set_double(pdm_tensor *tensor, int64_t i, double value); /* rounds as a cast of 3.x does */
 void pdm_set_int(pdm_tensor *tensor, int64_t i, int64_t value);
 
-/* ---- the table ------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-/* PDM_KERNEL("pd_op.softmax", softmax): function pdm_kernel_softmax; several rows may share one. One .def file a family, all listed in kernels.def. */
+/* PDM_KERNEL("pd_op.softmax", softmax): function pdm_kernel_softmax; several rows may share one.
+ * One .def file a family, all listed in kernels.def. */
 #define PDM_KERNEL(op, name) pdm_status pdm_kernel_##name(pdm_k *k);
 #include "exec/kernels/kernels.def"
 #undef PDM_KERNEL
 
-/* The reference kernel of an op; in-place forms ("pd_op.relu_") give that of the plain one when they have no row. NULL: none. */
+/* The reference kernel of an op; in-place forms ("pd_op.relu_") give that of the plain one when
+ * they have no row. NULL: none. */
 pdm_kernel_fn pdm_kernel_find(const char *op);
 size_t pdm_kernel_count(void); /* rows */
 

@@ -1,4 +1,5 @@
-/* The table of reference kernels: rows in family order, found through an index sorted on first use. */
+/* The table of reference kernels: rows in family order, found through an index sorted on first use.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

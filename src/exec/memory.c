@@ -33,9 +33,9 @@ typedef struct region {
 typedef struct lone {
     pdm_buffer buffer;
     pdm_exec_memory *memory;
-    record *watched; /* NULL: not in a watched run */
-    uint64_t run;    /* the watched run */
-    size_t size;     /* room for data */
+    record *watched;   /* NULL: not in a watched run */
+    uint64_t run;      /* the watched run */
+    size_t size;       /* room for data */
     struct lone *next; /* kept */
 } lone;
 
@@ -58,7 +58,7 @@ struct pdm_exec_memory {
     uint64_t num_new;
 };
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void free_kept(pdm_exec_memory *m)
 {
@@ -123,7 +123,7 @@ static void count_use(pdm_exec_memory *m, size_t size)
         m->peak = m->in_use;
 }
 
-/* ---- buffers of their own ----------------------------------------------------------------------- */
+/* ---- buffers of their own -------------------------------------------------------------------- */
 
 /* Classes are an eighth of a power of two wide; *out_size is the largest size of the class. */
 static int class_of(size_t size, size_t *out_size)
@@ -159,8 +159,8 @@ static void lone_release(pdm_buffer *buffer)
 
     pthread_mutex_lock(&m->lock);
     m->in_use -= l->size;
-    const bool keep = !l->watched && !m->closed && class >= 0 &&
-                      m->kept_bytes + l->size <= m->most_kept;
+    const bool keep =
+        !l->watched && !m->closed && class >= 0 && m->kept_bytes + l->size <= m->most_kept;
     if (l->watched && l->run == m->run && m->watching)
         l->watched->last = ++m->clock;
     if (keep) {
@@ -228,7 +228,7 @@ static pdm_status own_buffer(pdm_exec_memory *m, record *r, size_t size, pdm_buf
     return PDM_OK;
 }
 
-/* ---- places ------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static void region_release(pdm_buffer *buffer)
 {
@@ -265,8 +265,8 @@ static bool has_room(pdm_exec_memory *m, const region *g)
 }
 
 /* With the lock held; false when the place cannot be had. */
-static bool planned_buffer(pdm_exec_memory *m, uint32_t result, size_t size, pdm_buffer **out_buffer,
-                           void **out_data)
+static bool planned_buffer(pdm_exec_memory *m, uint32_t result, size_t size,
+                           pdm_buffer **out_buffer, void **out_data)
 {
     region *g = &m->regions[result];
 
@@ -307,7 +307,7 @@ pdm_status pdm_exec_memory_alloc(pdm_exec_memory *m, uint32_t result, pdm_tensor
     return status;
 }
 
-/* ---- planning ----------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 typedef struct candidate {
     size_t size;
@@ -335,7 +335,8 @@ static bool meet(const record *a, const record *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest place that no result alive at the same time has; placed are in order of their begin. */
+/* The lowest place that no result alive at the same time has; placed are in order of their begin.
+ */
 static size_t find_place(const pdm_exec_memory *m, region *const *placed, size_t num_placed,
                          const record *r, size_t size)
 {
@@ -428,7 +429,8 @@ void pdm_exec_memory_begin(pdm_exec_memory *m, uint64_t signature)
     m->peak = m->in_use;
     m->watching = false;
     if (!m->has_plan || m->signature != signature) {
-        /* Outputs of the last run that somebody holds keep the old plan alive; this run gets along. */
+        /* Outputs of the last run that somebody holds keep the old plan alive; this run gets along.
+         */
         if (!m->has_plan || !block_in_use(m)) {
             free(m->block);
             free_kept(m);

@@ -8,7 +8,8 @@
  * lives overlaps it, whatever the plan foresaw (the count of references tells), and when the size
  * fits; otherwise the result gets memory of its own, which is kept for the next that needs as much.
  *
- * Data may outlive their session (somebody holds a reference): the memory goes with the last of them.
+ * Data may outlive their session (somebody holds a reference): the memory goes with the last of
+ * them.
  *
  * Threads: results may be allocated and released in several threads at a time; the calls that begin
  * and end a run belong to the session's thread.
@@ -24,7 +25,8 @@ typedef struct pdm_exec_memory pdm_exec_memory;
 PDM_MUST_USE pdm_status pdm_exec_memory_create(uint32_t num_results, pdm_exec_memory **out_memory);
 void pdm_exec_memory_destroy(pdm_exec_memory *memory); /* NULL is allowed */
 
-/* signature stands for the shapes of the inputs: runs with the same one are expected to be alike. */
+/* signature stands for the shapes of the inputs: runs with the same one are expected to be alike.
+ */
 void pdm_exec_memory_begin(pdm_exec_memory *memory, uint64_t signature);
 void pdm_exec_memory_end(pdm_exec_memory *memory, bool complete);
 
@@ -34,9 +36,9 @@ PDM_MUST_USE pdm_status pdm_exec_memory_alloc(pdm_exec_memory *memory, uint32_t 
                                               const int64_t *dims);
 
 typedef struct pdm_exec_memory_stats {
-    size_t planned;    /* bytes of the block */
+    size_t planned;      /* bytes of the block */
     size_t in_use, peak; /* bytes of results that are referred to */
-    uint64_t num_new;  /* allocations of the last run that the system had to serve */
+    uint64_t num_new;    /* allocations of the last run that the system had to serve */
 } pdm_exec_memory_stats;
 
 pdm_exec_memory_stats pdm_exec_memory_get_stats(pdm_exec_memory *memory);

@@ -12,9 +12,9 @@ typedef struct builder {
     pdm_exec_plan *plan;
     pdm_diag_sink *sink;
     const pdm_params *params;
-    pdm_map slots;  /* value -> slot + 1 */
-    pdm_map stacks; /* cf.stack_create op -> number + 1 */
-    pdm_map missing; /* infos of ops without a kernel that were reported */
+    pdm_map slots;                    /* value -> slot + 1 */
+    pdm_map stacks;                   /* cf.stack_create op -> number + 1 */
+    pdm_map missing;                  /* infos of ops without a kernel that were reported */
     PDM_VEC(pdm_exec_block *) owners; /* by slot: the block whose instructions give it its value */
     PDM_VEC(pdm_exec_list) lists;
     PDM_VEC(pdm_exec_port) inputs;
@@ -47,7 +47,7 @@ static void *take(builder *b, size_t count, size_t size)
     return pdm_arena_calloc(&b->plan->arena, count ? count : 1, size);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static pdm_status new_slot(builder *b, pdm_exec_block *owner, uint32_t *out)
 {
@@ -115,7 +115,7 @@ static pdm_status own_slot(builder *b, const pdm_ir_value *value, pdm_exec_block
     return add_list(b, *out, elements, count);
 }
 
-/* ---- ops that need no instruction --------------------------------------------------------------- */
+/* ---- ops that need no instruction ------------------------------------------------------------ */
 
 static pdm_status combine(builder *b, const pdm_ir_op *op)
 {
@@ -197,7 +197,7 @@ static pdm_status stack_create(builder *b, const pdm_ir_op *op)
     return PDM_OK;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static pdm_status operands(builder *b, pdm_exec_instr *instr, uint32_t first)
 {
@@ -213,7 +213,8 @@ static pdm_status operands(builder *b, pdm_exec_instr *instr, uint32_t first)
     return PDM_OK;
 }
 
-/* Names of in-place ops that give a view: another shape of the same data in a variable of its own. */
+/* Names of in-place ops that give a view: another shape of the same data in a variable of its own.
+ */
 static bool is_view(const char *name)
 {
     static const char *const views[] = {"pd_op.flatten_", "pd_op.reshape_", "pd_op.squeeze_",
@@ -280,11 +281,12 @@ static pdm_status slot_names(builder *b, const pdm_ir_op *op, const char *names_
     if (!list)
         return PDM_NOMEM;
     *out = list;
-    if (!names || !counts || names->kind != PDM_IR_ATTR_ARRAY || counts->kind != PDM_IR_ATTR_ARRAY ||
-        names->count != counts->count)
+    if (!names || !counts || names->kind != PDM_IR_ATTR_ARRAY ||
+        counts->kind != PDM_IR_ATTR_ARRAY || names->count != counts->count)
         return PDM_OK;
     for (uint32_t i = 0; i < names->count; i++) {
-        if (names->u.items[i]->kind != PDM_IR_ATTR_STR || counts->u.items[i]->kind != PDM_IR_ATTR_I32)
+        if (names->u.items[i]->kind != PDM_IR_ATTR_STR ||
+            counts->u.items[i]->kind != PDM_IR_ATTR_I32)
             return PDM_OK;
         for (int64_t k = 0; k < counts->u.items[i]->u.i && n < total; k++)
             list[n++] = names->u.items[i]->u.s.text;
@@ -310,7 +312,8 @@ static pdm_status kernel(builder *b, pdm_exec_instr *instr)
     PDM_TRY(results(b, instr));
     if (op->info->desc)
         return PDM_OK;
-    PDM_TRY(slot_names(b, op, "operand_slots", "operand_counts", op->num_operands, &instr->in_slots));
+    PDM_TRY(
+        slot_names(b, op, "operand_slots", "operand_counts", op->num_operands, &instr->in_slots));
     return slot_names(b, op, "result_slots", "result_counts", op->num_results, &instr->out_slots);
 }
 
@@ -337,9 +340,9 @@ static pdm_status region_op(builder *b, pdm_exec_instr *instr, bool loop)
         if (op->num_results > 0 && instr->blocks[i]->num_yields != op->num_results + extra)
             PDM_TRY(refuse(b, PDM_D_EXEC_OP, op, "a region yields another number of values"));
     }
-    if (loop && (instr->num_in != op->num_results + 1 ||
-                 instr->blocks[0]->num_args != op->num_results ||
-                 instr->blocks[0]->num_yields != op->num_results + 1))
+    if (loop &&
+        (instr->num_in != op->num_results + 1 || instr->blocks[0]->num_args != op->num_results ||
+         instr->blocks[0]->num_yields != op->num_results + 1))
         PDM_TRY(refuse(b, PDM_D_EXEC_OP, op, "operands, arguments and results do not match"));
     return PDM_OK;
 }
@@ -415,8 +418,8 @@ static pdm_status plan_op(builder *b, pdm_exec_instr *instr, bool *out_done)
         const char *name;
         pdm_status (*fn)(builder *b, const pdm_ir_op *op);
     } no_instr[] = {
-        {"builtin.combine", combine}, {"builtin.slice", slice}, {"builtin.split", split},
-        {"builtin.parameter", parameter}, {"pd_op.data", input}, {"pd_op.feed", input},
+        {"builtin.combine", combine},      {"builtin.slice", slice}, {"builtin.split", split},
+        {"builtin.parameter", parameter},  {"pd_op.data", input},    {"pd_op.feed", input},
         {"cf.stack_create", stack_create},
     };
 
@@ -504,7 +507,7 @@ static pdm_status build_block(builder *b, const pdm_ir_block *block, pdm_exec_bl
     return status;
 }
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static pdm_status read_param(builder *b, pdm_exec_param *param, int *fd, const char **open_path)
 {
@@ -547,7 +550,7 @@ static pdm_status read_params(builder *b)
     return status;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int by_column(const void *a, const void *b)
 {
@@ -618,7 +621,8 @@ static void number_instrs(pdm_exec_plan *plan, pdm_exec_block *block)
     }
 }
 
-/* The results that become outputs as they are: a session can make them where the caller wants them. */
+/* The results that become outputs as they are: a session can make them where the caller wants them.
+ */
 static pdm_status match_outputs(builder *b)
 {
     pdm_exec_plan *plan = b->plan;

@@ -22,22 +22,22 @@ typedef struct pdm_exec_block pdm_exec_block;
 
 typedef struct pdm_exec_instr {
     pdm_exec_kind kind;
-    bool random;                  /* draws random numbers, or may do so */
+    bool random; /* draws random numbers, or may do so */
     const pdm_ir_op *op;
-    pdm_kernel_fn fn;             /* KERNEL */
-    const uint32_t *in, *out;     /* slots; PDM_EXEC_NONE: absent or unwanted */
+    pdm_kernel_fn fn;         /* KERNEL */
+    const uint32_t *in, *out; /* slots; PDM_EXEC_NONE: absent or unwanted */
     uint32_t num_in, num_out;
     uint32_t first_in, first_out; /* where the session's pointers to them begin */
-    uint32_t first_result;        /* number of result 0 for memory; elements of vectors come after all */
-    uint32_t first_scratch;       /* in-place results: where their new values are made */
-    const bool *in_place;         /* by result: it shares the slot of an operand; NULL: none does */
-    const char *const *in_slots;  /* legacy dialect */
+    uint32_t first_result;  /* number of result 0 for memory; elements of vectors come after all */
+    uint32_t first_scratch; /* in-place results: where their new values are made */
+    const bool *in_place;   /* by result: it shares the slot of an operand; NULL: none does */
+    const char *const *in_slots; /* legacy dialect */
     const char *const *out_slots;
-    pdm_exec_block *blocks[2];    /* IF: true, false; WHILE: body */
-    const bool *may_move;         /* WHILE: by operand, nobody else has it */
-    uint32_t stack;               /* PUSH, POP, HAS_ELEMENTS */
-    bool deep;                    /* COPY: into a parameter, which outlives the run */
-    const uint32_t *touched;      /* slots of its block that it reads or writes, at any depth */
+    pdm_exec_block *blocks[2]; /* IF: true, false; WHILE: body */
+    const bool *may_move;      /* WHILE: by operand, nobody else has it */
+    uint32_t stack;            /* PUSH, POP, HAS_ELEMENTS */
+    bool deep;                 /* COPY: into a parameter, which outlives the run */
+    const uint32_t *touched;   /* slots of its block that it reads or writes, at any depth */
     uint32_t num_touched;
 } pdm_exec_instr;
 
@@ -51,7 +51,8 @@ struct pdm_exec_block {
     const uint32_t *yields; /* slots; of a loop the condition is first */
     const bool *may_move;   /* by yield: nobody reads the slot afterwards */
     uint32_t num_yields;
-    const uint32_t *own; /* slots that get their values in this block, those of regions inside not counted */
+    const uint32_t
+        *own; /* slots that get their values in this block, those of regions inside not counted */
     uint32_t num_own;
     const uint32_t *outer_reads, *outer_writes; /* slots of others, at any depth */
     uint32_t num_outer_reads, num_outer_writes;
@@ -86,13 +87,14 @@ struct pdm_exec_plan {
     const uint32_t *users; /* by slot: instructions of its block that touch it; 0: never released */
     pdm_exec_list *lists;
     const uint32_t *output_of; /* by result: the output that it becomes, or PDM_EXEC_NONE */
-    const uint32_t *list_of; /* by slot: index into lists, or PDM_EXEC_NONE */
+    const uint32_t *list_of;   /* by slot: index into lists, or PDM_EXEC_NONE */
     pdm_exec_port *inputs, *outputs;
     pdm_exec_param *params;
     size_t num_lists, num_inputs, num_outputs, num_params, params_capacity;
 };
 
-/* Fill in dependencies, touched slots, users (plan_order.c). owners: by slot the block, NULL: none. */
+/* Fill in dependencies, touched slots, users (plan_order.c). owners: by slot the block, NULL: none.
+ */
 PDM_MUST_USE pdm_status pdm_exec_plan_order(pdm_exec_plan *plan, pdm_exec_block *const *owners);
 /*
  * Compute once what does not depend on inputs, and drop its instructions (plan_fold.c); before the

@@ -1,6 +1,6 @@
 /*
- * Constants: ops whose operands are known when the plan is made are computed then, at any depth, and
- * their instructions go. A value that something writes afterwards (an op in place, a loop whose
+ * Constants: ops whose operands are known when the plan is made are computed then, at any depth,
+ * and their instructions go. A value that something writes afterwards (an op in place, a loop whose
  * condition it is, the program itself when it is a parameter) is no constant, whatever made it.
  */
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void mark(const pdm_exec_plan *plan, bool *flags, uint32_t slot)
         mark(plan, flags, plan->lists[index].elements[i]);
 }
 
-/* ---- what may be folded ------------------------------------------------------------------------- */
+/* ---- what may be folded ---------------------------------------------------------------------- */
 
 static void note_writes(folder *f, const pdm_exec_block *block)
 {
@@ -111,7 +111,7 @@ static bool is_candidate(const folder *f, const pdm_exec_instr *instr)
     return true;
 }
 
-/* ---- folding ------------------------------------------------------------------------------------ */
+/* ---- folding --------------------------------------------------------------------------------- */
 
 static pdm_value *at(folder *f, uint32_t slot)
 {
@@ -250,7 +250,7 @@ static pdm_status fold_block(folder *f, pdm_exec_block *block)
     return PDM_OK;
 }
 
-/* ---- what is left over -------------------------------------------------------------------------- */
+/* ---- what is left over ----------------------------------------------------------------------- */
 
 static void note_needs(folder *f, const pdm_exec_block *block)
 {

@@ -15,7 +15,7 @@ typedef PDM_VEC(uint32_t) numbers;
 
 /* The last who wrote a place, and who read it since. */
 typedef struct place {
-    uint32_t writer;      /* instruction; PDM_EXEC_NONE: nobody in this block */
+    uint32_t writer;       /* instruction; PDM_EXEC_NONE: nobody in this block */
     uint32_t first_reader; /* index into reader cells; PDM_EXEC_NONE: none */
 } place;
 
@@ -31,7 +31,8 @@ typedef struct order {
     place *places;                 /* likewise; empty between blocks */
     uint32_t *used;
     uint32_t num_places;
-    uint32_t *read_mark, *write_mark; /* by place: the stamp of the instruction that was seen last */
+    uint32_t *read_mark,
+        *write_mark; /* by place: the stamp of the instruction that was seen last */
     uint32_t stamp;
 } order;
 
@@ -48,7 +49,7 @@ static void access_free(access *a)
     PDM_VEC_FREE(&a->writes);
 }
 
-/* ---- accesses ----------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static pdm_status add(order *o, numbers *list, uint32_t *mark, uint32_t at)
 {
@@ -132,11 +133,11 @@ static pdm_status access_of(order *o, const pdm_exec_instr *instr, access *a)
     return effects_of(o, instr, a);
 }
 
-/* ---- edges -------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 typedef struct edges {
-    numbers list;       /* predecessors of all instructions, one after the other */
-    uint32_t *begin;    /* by instruction, and the end */
+    numbers list;    /* predecessors of all instructions, one after the other */
+    uint32_t *begin; /* by instruction, and the end */
     place *places;
     PDM_VEC(cell) cells;
     uint32_t *used; /* places that were touched, to be cleared afterwards */
@@ -277,7 +278,7 @@ static pdm_status make_nodes(order *o, pdm_exec_block *block, const edges *e)
     return PDM_OK;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static pdm_status keep(order *o, const numbers *list, const uint32_t **out, uint32_t *out_count)
 {
@@ -292,9 +293,10 @@ static bool is_own(const order *o, const pdm_exec_block *block, uint32_t at)
     return at < o->plan->num_slots && o->owners[at] == block;
 }
 
-/* Own slots that instr touches count it as a user; the others are added to what the block touches. */
-static pdm_status sort_touched(order *o, pdm_exec_block *block, pdm_exec_instr *instr, const access *a,
-                               numbers *own, access *outer)
+/* Own slots that instr touches count it as a user; the others are added to what the block touches.
+ */
+static pdm_status sort_touched(order *o, pdm_exec_block *block, pdm_exec_instr *instr,
+                               const access *a, numbers *own, access *outer)
 {
     own->n = 0;
     o->stamp++; /* marks are free again: they tell what was taken already */
@@ -373,7 +375,8 @@ static pdm_status yield_moves(order *o, pdm_exec_block *block)
     return PDM_OK;
 }
 
-/* Which instruction of the block touches a slot last in program order; its yields come after all. */
+/* Which instruction of the block touches a slot last in program order; its yields come after all.
+ */
 static pdm_status last_touches(order *o, const pdm_exec_block *block, access *a)
 {
     for (size_t i = 0; i < block->num_instrs; i++) {
@@ -392,7 +395,8 @@ static pdm_status last_touches(order *o, const pdm_exec_block *block, access *a)
     return PDM_OK;
 }
 
-/* What a loop may take for good: it is the last that touches it, and has it once. Taking is writing. */
+/* What a loop may take for good: it is the last that touches it, and has it once. Taking is
+ * writing. */
 static pdm_status loop_moves(order *o, const pdm_exec_block *block, pdm_exec_instr *instr,
                              uint32_t index)
 {

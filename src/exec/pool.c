@@ -61,8 +61,8 @@ static void pause_a_moment(void)
 }
 
 /*
- * With the lock held, which is let go meanwhile. Ops follow each other within microseconds, and to be
- * woken takes longer than that: so a thread looks about for a while before it sleeps.
+ * With the lock held, which is let go meanwhile. Ops follow each other within microseconds, and to
+ * be woken takes longer than that: so a thread looks about for a while before it sleeps.
  */
 static void wait_for_news(pdm_pool *pool)
 {
@@ -89,7 +89,7 @@ static void tell(pdm_pool *pool)
         pthread_cond_broadcast(&pool->wake);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static void work(loop *l)
 {
@@ -152,7 +152,7 @@ void pdm_pool_for(pdm_pool *pool, int64_t n, int64_t grain,
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* `ready` is a heap with the smallest number on top. */
 static void put_ready(graph_run *run, uint32_t node)
@@ -256,7 +256,7 @@ pdm_status pdm_pool_graph(pdm_pool *pool, const pdm_graph *graph)
     return run.status;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static graph_run *graph_with_work(const pdm_pool *pool)
 {

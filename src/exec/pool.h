@@ -1,8 +1,8 @@
 /*
  * A pool of threads for work inside of kernels (loops) and between them (graphs). The caller's
  * thread works too, so a pool of n threads starts n - 1. One pool may serve several callers at a
- * time, and what it runs may use it again. Which thread does what is not fixed: bodies give the same
- * results whatever the ranges, nodes whatever the order that the edges allow.
+ * time, and what it runs may use it again. Which thread does what is not fixed: bodies give the
+ * same results whatever the ranges, nodes whatever the order that the edges allow.
  */
 #ifndef PDM_EXEC_POOL_H
 #define PDM_EXEC_POOL_H
@@ -17,9 +17,9 @@ typedef struct pdm_pool pdm_pool;
 /* threads: 1 or more; 0: one for each processor that this process may use. Fewer start when the
  * system has no more. */
 PDM_MUST_USE pdm_status pdm_pool_create(unsigned threads, pdm_pool **out_pool);
-void pdm_pool_destroy(pdm_pool *pool); /* NULL is allowed */
+void pdm_pool_destroy(pdm_pool *pool);           /* NULL is allowed */
 unsigned pdm_pool_threads(const pdm_pool *pool); /* 1 for NULL */
-unsigned pdm_pool_thread(void); /* 1, 2, ...: threads of pools; 0: any other */
+unsigned pdm_pool_thread(void);                  /* 1, 2, ...: threads of pools; 0: any other */
 
 /* body over disjoint ranges that cover [0, n), each at least grain long but the last. */
 void pdm_pool_for(pdm_pool *pool, int64_t n, int64_t grain,

@@ -116,7 +116,7 @@ void pdm_exec_trace_print(const pdm_exec_trace *trace, pdm_buf *buf)
     pdm_buf_puts(buf, "\n]}\n");
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int slowest_first(const void *a, const void *b)
 {
@@ -127,7 +127,8 @@ static int slowest_first(const void *a, const void *b)
     return strcmp(x->op, y->op);
 }
 
-/* Ops inside of a region op end before it does: their time is taken off the next one that is less deep. */
+/* Ops inside of a region op end before it does: their time is taken off the next one that is less
+ * deep. */
 static uint64_t time_inside(const pdm_exec_trace *trace, size_t index)
 {
     const event *outer = &trace->events.v[index];

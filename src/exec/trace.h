@@ -17,10 +17,12 @@ uint64_t pdm_exec_now(void); /* nanoseconds on a clock that only goes forward */
 void pdm_exec_trace_add(pdm_exec_trace *trace, const pdm_ir_op *op, uint64_t begin, uint64_t end,
                         uint64_t bytes /* of results */, unsigned depth);
 
-/* The timeline as the Chrome trace format has it; ops belong to modules that must still be there. */
+/* The timeline as the Chrome trace format has it; ops belong to modules that must still be there.
+ */
 void pdm_exec_trace_print(const pdm_exec_trace *trace, pdm_buf *buf);
 
-/* One op name, summed up. Nested ops are also in the time of the op around them; self leaves them out. */
+/* One op name, summed up. Nested ops are also in the time of the op around them; self leaves them
+ * out. */
 typedef struct pdm_exec_profile_row {
     const char *op;
     uint64_t calls, total_ns, self_ns, bytes;

@@ -74,8 +74,8 @@ pdm_status pdm_value_ref(pdm_value *dst, const pdm_value *src)
         break;
     case PDM_VALUE_LIST:
         made.list.count = src->list.count;
-        status = copy_bytes(src->list.items, src->list.count, sizeof *src->list.items,
-                            &made.list.items);
+        status =
+            copy_bytes(src->list.items, src->list.count, sizeof *src->list.items, &made.list.items);
         break;
     case PDM_VALUE_RANK_TABLE:
         made.table.count = src->table.count;

@@ -3,9 +3,9 @@
  *
  * Run the models of cases (folders with io.npz) as hostile files would be: in each round some
  * attributes and input tensors are changed (numbers, shapes, ranks, element types, LoD). A run may
- * fail as it likes, but it ends, in time, without a crash. Each round is a process of its own. Prints
- * a line for each round that ended badly (repeat it with --seed S --one R), and at last
- * `N bad rounds of M`. Meant for builds with sanitizers:
+ * fail as it likes, but it ends, in time, without a crash. Each round is a process of its own.
+ * Prints a line for each round that ended badly (repeat it with --seed S --one R), and at last `N
+ * bad rounds of M`. Meant for builds with sanitizers:
  *
  *   ASAN_OPTIONS=max_allocation_size_mb=1024:allocator_may_return_null=1 pdm-shake CASES...
  */
@@ -35,8 +35,8 @@ static uint64_t below(uint64_t n)
 /* A number near n, or one of those that code gets wrong. */
 static int64_t odd_number(int64_t n)
 {
-    static const int64_t odd[] = {0, 1, -1, 2, -2, 3, 7, 64, 100, -100, 65536, INT32_MAX, INT32_MIN,
-                                  INT64_MAX, INT64_MIN};
+    static const int64_t odd[] = {0,   1,    -1,    2,         -2,        3,         7,        64,
+                                  100, -100, 65536, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
 
     switch (below(4)) {
     case 0:
@@ -64,7 +64,7 @@ static double odd_float(double f)
     }
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static pdm_ir_attr shake_attr(pdm_ir_context *context, pdm_ir_attr a)
 {
@@ -103,7 +103,8 @@ static pdm_ir_attr shake_attr(pdm_ir_context *context, pdm_ir_attr a)
         memcpy(items, a->u.items, a->count * sizeof *items);
         if (below(3) == 0) /* one less, or one more */
             return pdm_ir_attr_array(context, items,
-                                     below(2) ? a->count - 1 : (items[a->count] = items[0], a->count + 1));
+                                     below(2) ? a->count - 1
+                                              : (items[a->count] = items[0], a->count + 1));
         const size_t at = below(a->count);
         items[at] = shake_attr(context, items[at]);
         return items[at] ? pdm_ir_attr_array(context, items, a->count) : a;
@@ -134,8 +135,8 @@ static pdm_status shake_op(void *user, pdm_ir_op *op)
         pdm_ir_op_is(op, "builtin.parameter") || pdm_ir_op_is(op, "builtin.slice"))
         return PDM_OK;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
-        if (!strncmp(op->attrs[i].name, "operand_", 8) || !strncmp(op->attrs[i].name, "result_", 7) ||
-            below(s->one_in))
+        if (!strncmp(op->attrs[i].name, "operand_", 8) ||
+            !strncmp(op->attrs[i].name, "result_", 7) || below(s->one_in))
             continue;
         pdm_ir_attr made = shake_attr(s->context, op->attrs[i].attr);
         if (made)
@@ -144,7 +145,7 @@ static pdm_status shake_op(void *user, pdm_ir_op *op)
     return PDM_OK;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static void shake_dims(pdm_tensor *t)
 {
@@ -183,7 +184,8 @@ static pdm_status shake_lod(pdm_tensor *t)
     const size_t count = 1 + below(4);
 
     for (size_t i = 1; i < count; i++)
-        level[i] = below(4) ? (int64_t)((uint64_t)level[i - 1] + below(3)) : odd_number(level[i - 1]);
+        level[i] =
+            below(4) ? (int64_t)((uint64_t)level[i - 1] + below(3)) : odd_number(level[i - 1]);
     return pdm_tensor_set_lod(t, below(3), (const int64_t *const[]){level, level},
                               (const size_t[]){count, count});
 }
@@ -215,7 +217,8 @@ static pdm_status shake_input(const pdm_tensor *t, pdm_tensor *out)
     return PDM_OK;
 }
 
-static pdm_status set_inputs(pdm_exec_session *session, const pdm_exec_plan *plan, const pdm_npz *io)
+static pdm_status set_inputs(pdm_exec_session *session, const pdm_exec_plan *plan,
+                             const pdm_npz *io)
 {
     for (size_t i = 0; i < pdm_exec_num_inputs(plan); i++) {
         const char *name = pdm_exec_input_name(plan, i);
@@ -228,8 +231,9 @@ static pdm_status set_inputs(pdm_exec_session *session, const pdm_exec_plan *pla
         pdm_tensor_ref(&tensor, found);
         pdm_status status = pdm_npz_lod(io, false, name, &tensor);
         if (status == PDM_OK)
-            status = pdm_tensor_count(&tensor) <= MAX_ELEMENTS && below(4) ? shake_input(&tensor, &shaken)
-                                                                          : pdm_tensor_copy(&shaken, &tensor);
+            status = pdm_tensor_count(&tensor) <= MAX_ELEMENTS && below(4)
+                         ? shake_input(&tensor, &shaken)
+                         : pdm_tensor_copy(&shaken, &tensor);
         if (status == PDM_OK)
             pdm_exec_set_input(session, i, &shaken);
         pdm_tensor_deinit(&tensor);
@@ -239,7 +243,7 @@ static pdm_status set_inputs(pdm_exec_session *session, const pdm_exec_plan *pla
     return PDM_OK;
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* Loads, shakes and runs; what comes of it does not matter. */
 static void shake(const char *folder, uint64_t seed, bool tell)
@@ -270,7 +274,8 @@ static void shake(const char *folder, uint64_t seed, bool tell)
     if (status == PDM_OK && module && attrs)
         status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, shake_op, &s);
     if (status == PDM_OK)
-        status = pdm_exec_plan_create(module ? module : model->pir, &model->params, NULL, NULL, &plan);
+        status =
+            pdm_exec_plan_create(module ? module : model->pir, &model->params, NULL, NULL, &plan);
     if (status == PDM_OK)
         status = pdm_exec_session_create(plan, &options, &session);
     for (int i = 0; status == PDM_OK && i < 4; i++) {

@@ -201,7 +201,7 @@ pdm_status pdm_kernel_slice_array_dense(pdm_k *k)
     return k->status;
 }
 
-/* ---- arrays and tensors ------------------------------------------------------------------------- */
+/* ---- arrays and tensors ---------------------------------------------------------------------- */
 
 /* Items agree in element type, rank and all dims but `axis` (-1: all). */
 static bool fit_together(const pdm_tensor *a, const pdm_tensor *b, int axis)
@@ -242,7 +242,8 @@ static void item_sizes(pdm_k *k, const pdm_value *array, int axis)
     }
 }
 
-/* x{axis, use_stack}: items joined along an axis (a new one when stacked), and their sizes along it */
+/* x{axis, use_stack}: items joined along an axis (a new one when stacked), and their sizes along it
+ */
 pdm_status pdm_kernel_array_to_tensor(pdm_k *k)
 {
     const pdm_value *x = array_in(k, 0);
@@ -299,8 +300,8 @@ pdm_status pdm_kernel_tensor_to_array(pdm_k *k)
     if (whole->rank == 0 || total != whole->dims[axis])
         return pdm_k_fail(k, "the tensor does not have the sizes of the items");
     const int64_t outer = pdm_k_product(whole->dims, 0, axis);
-    const size_t row = (size_t)pdm_k_product(whole->dims, axis + 1, whole->rank) *
-                       pdm_dtype_size(whole->dtype);
+    const size_t row =
+        (size_t)pdm_k_product(whole->dims, axis + 1, whole->rank) * pdm_dtype_size(whole->dtype);
     int64_t at = 0;
     for (size_t i = 0; PDM_K_OK(k) && i < x->array.count; i++) {
         const int64_t size = stack ? 1 : x->array.items[i].dims[axis];

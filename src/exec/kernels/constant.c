@@ -6,7 +6,7 @@
 #include "base/decimal.h"
 #include "exec/kernels/dispatch.h"
 
-/* ---- filling ------------------------------------------------------------------------------------ */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 /* A number of any kind, exactly. */
 typedef struct number {
@@ -205,8 +205,8 @@ pdm_status pdm_kernel_full_batch_size_like(pdm_k *k)
         return pdm_k_fail(k, "the dimension to copy does not exist");
     const number n = number_of_attr(k, value);
     size_t count;
-    const int64_t *lod = pdm_tensor_num_lod(x) ? pdm_tensor_lod(x, pdm_tensor_num_lod(x) - 1, &count)
-                                               : NULL;
+    const int64_t *lod =
+        pdm_tensor_num_lod(x) ? pdm_tensor_lod(x, pdm_tensor_num_lod(x) - 1, &count) : NULL;
     /* The batch of sequences is their number, not that of their rows. */
     dims[to] = lod && from == 0 && count > 0 ? (int64_t)count - 1 : x->dims[from];
     return fill(k, dtype_or(k, "dtype", x->dtype), rank, dims, &n);
@@ -236,7 +236,7 @@ pdm_status pdm_kernel_assign_value(pdm_k *k)
     return k->status;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* Data are shared until somebody writes: a copy costs nothing. */
 pdm_status pdm_kernel_assign(pdm_k *k)
@@ -287,7 +287,7 @@ pdm_status pdm_kernel_select_output(pdm_k *k)
     return PDM_OK;
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void put_element(pdm_buf *buf, const pdm_tensor *t, int64_t i)
 {
