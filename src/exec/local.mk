@@ -117,7 +117,9 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/sequence_graph.c \
 	src/exec/kernels/sequence_grid.c \
 	src/exec/kernels/sequence_pool.c \
+	src/exec/kernels/sequence_pyramid.c \
 	src/exec/kernels/sequence_rows.c \
+	src/exec/kernels/sequence_sample.c \
 	src/exec/kernels/sequence_text.c \
 	src/exec/kernels/vision.def \
 	src/exec/kernels/vision_roi.c
