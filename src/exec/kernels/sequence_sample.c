@@ -249,14 +249,13 @@ static bool read_layers(pdm_k *k, layers *l)
     l->layer = pdm_k_in(k, 2);
     l->positive = pdm_k_bool(k, "output_positive");
     l->num = pdm_k_ints(k, "neg_samples_num_list", l->negatives);
-    /* its name before 3.x comes second */
-    size_t offsets = pdm_k_ints_or_none(k, "layer_offset", l->offset);
-    if (offsets == 0)
-        offsets = pdm_k_ints_or_none(k, "layer_offset_lod", l->offset);
+    const size_t offsets = pdm_k_ints(k, "layer_offset", l->offset);
+
     if (!pdm_k_rank_is(k, l->travel, 2, "the travel") || !PDM_K_OK(k))
         return false;
     if (offsets != l->num + 1 || l->travel->dims[1] != (int64_t)l->num || l->x->rank < 1)
-        pdm_k_fail(k, "%zu layers do not fit the tree", l->num);
+        pdm_k_fail(k, "%zu layers and %zu offsets do not fit a tree of %lld", l->num, offsets,
+                   (long long)l->travel->dims[1]);
     for (size_t i = 0; PDM_K_OK(k) && i < l->num; i++) {
         const int64_t n = l->offset[i + 1] - l->offset[i];
         if (l->offset[i] < 0 || n < 0 || l->offset[i + 1] > pdm_tensor_count(l->layer) ||
