@@ -7,6 +7,10 @@ EXTRA_DIST += \
 	tests/oracle/expected.tsv \
 	tests/oracle/framework_wrong.tsv \
 	tests/oracle/infer.py \
+	tests/oracle/kernel_cases/detection.py \
+	tests/oracle/kernel_cases/graph.py \
+	tests/oracle/kernel_cases/linalg.py \
+	tests/oracle/kernel_cases/quant.py \
 	tests/oracle/kernel_cases/tensor.py \
 	tests/oracle/kernels.py \
 	tests/oracle/models.py \
