@@ -221,10 +221,8 @@ pdm_status pdm_kernel_multiclass_nms3(pdm_k *k)
     if (PDM_K_OK(k))
         detect_all(k, &arena, &p, bboxes, scores, &rois, &list, starts);
     if (PDM_K_OK(k) && pdm_k_wants(k, 0) &&
-        pdm_k_out(k, 0, bboxes->dtype, 2, PDM_DIMS(list.count, bboxes->dims[2] + 2))) {
+        pdm_k_out(k, 0, bboxes->dtype, 2, PDM_DIMS(list.count, bboxes->dims[2] + 2)))
         put_rows(&list, bboxes, scores, pdm_k_out_tensor(k, 0));
-        pdm_k_set_lod1(k, pdm_k_out_tensor(k, 0), starts, images);
-    }
     int32_t *index =
         pdm_k_wants(k, 1) ? pdm_k_out(k, 1, PDM_I32, 2, PDM_DIMS(list.count, 1)) : NULL;
     for (int64_t i = 0; index && i < list.count; i++)

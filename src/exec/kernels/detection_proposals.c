@@ -223,13 +223,10 @@ pdm_status pdm_kernel_generate_proposals(pdm_k *k)
         return k->status;
     pdm_arena_init(&arena);
     propose_all(k, &arena, &p, &made);
-    for (size_t i = 0; PDM_K_OK(k) && i < 2; i++) {
-        if (!pdm_k_wants(k, i) ||
-            !pdm_k_out(k, i, p.scores->dtype, 2, PDM_DIMS(made.count, i ? 1 : 4)))
-            continue;
-        put_numbers(pdm_k_out_tensor(k, i), i ? made.scores : made.boxes);
-        pdm_k_set_lod1(k, pdm_k_out_tensor(k, i), made.starts, p.batch);
-    }
+    for (size_t i = 0; PDM_K_OK(k) && i < 2; i++)
+        if (pdm_k_wants(k, i) &&
+            pdm_k_out(k, i, p.scores->dtype, 2, PDM_DIMS(made.count, i ? 1 : 4)))
+            put_numbers(pdm_k_out_tensor(k, i), i ? made.scores : made.boxes);
     if (PDM_K_OK(k) && pdm_k_wants(k, 2))
         put_counts(pdm_k_out(k, 2, PDM_I32, 1, &p.batch), made.starts, p.batch);
     pdm_arena_deinit(&arena);
