@@ -311,7 +311,7 @@ PDM_API PDM_MUST_USE pdm_status pdm_session_set_input(pdm_session *session, cons
  * inputs that are missing or that the model does not have. */
 PDM_API PDM_MUST_USE pdm_status pdm_session_set_inputs(pdm_session *session, const pdm_bundle *bundle);
 /*
- * Set an input to numbers drawn from seed: float in [0, 1), integers 0 or 1, bool. dims NULL: as the model declares it, 1 for
+ * Set an input to numbers drawn from seed: float in [-1, 1), integers 0 or 1, bool. dims NULL: as the model declares it, 1 for
  * what it leaves open.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_set_random(pdm_session *session, const char *name, const int64_t *dims, size_t rank,
@@ -351,6 +351,56 @@ typedef struct pdm_memory_info {
 } pdm_memory_info;
 
 PDM_API void pdm_session_memory(const pdm_session *session, pdm_memory_info *out_info);
+
+/* ---- proving --------------------------------------------------------------------------------- */
+
+typedef struct pdm_legacy_run_options {
+    size_t size;
+    const char *const *fetch; /* names of the outputs; replaces fetch ops */
+    size_t num_fetch;
+    uint64_t seed;           /* of random ops */
+    uint64_t max_iterations; /* turns of one loop; 0: no limit */
+    bool (*cancelled)(void *user);
+    void (*print)(void *user, const char *text); /* what the program prints; NULL: dropped */
+    void *user;
+} pdm_legacy_run_options;
+
+/*
+ * Run a legacy model as it is, without translating it, with the semantics of Paddle 2.6: variables
+ * are written in place, LoD goes along. inputs has "in:NAME" or NAME; "out:POSITION:NAME" are added
+ * to outputs, which may be the same bundle. options may be NULL. Errors: PDM_INVALID_ARG (no legacy
+ * model, inputs missing), PDM_UNSUPPORTED (ops that cannot be run, all told), PDM_INVALID_MODEL (an
+ * op failed; told), PDM_IO, PDM_CANCELLED, PDM_NOMEM.
+ */
+PDM_API PDM_MUST_USE pdm_status pdm_model_run_legacy(const pdm_model *model,
+                                                     const pdm_legacy_run_options *options,
+                                                     const pdm_bundle *inputs, pdm_bundle *outputs);
+
+typedef struct pdm_compare_options {
+    size_t size;
+    /* A float is wrong when |actual - expected| > atol + rtol*|expected|; integers are exact. */
+    double rtol, atol;
+    double min_cosine; /* 0: not asked for */
+    uint64_t max_ulp;  /* 0: not asked for; else so many units in the last place are always right */
+} pdm_compare_options;
+
+/* What two tensors have in common. Complex numbers count as two. */
+typedef struct pdm_comparison {
+    bool equal;         /* within the tolerances */
+    const char *reason; /* why not: "dtype", "shape", "values" or "cosine"; NULL when equal */
+    uint64_t count, mismatches;
+    double max_abs, max_rel; /* of finite values; infinite where only one side is finite */
+    uint64_t max_ulp;        /* floats and complex numbers */
+    double cosine;           /* of the finite values; 1 when both are all zero */
+    uint64_t worst;          /* the element that is farthest beyond its tolerance */
+    double expected, actual; /* there */
+} pdm_comparison;
+
+/* options may be NULL: rtol and atol 1e-5. Errors: PDM_INVALID_ARG (views that are not sound). */
+PDM_API PDM_MUST_USE pdm_status pdm_compare(const pdm_tensor_view *expected,
+                                            const pdm_tensor_view *actual,
+                                            const pdm_compare_options *options,
+                                            pdm_comparison *out_comparison);
 
 #ifdef __cplusplus
 }

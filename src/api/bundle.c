@@ -156,3 +156,19 @@ pdm_status pdm_api_tensor(const pdm_tensor_view *view, pdm_tensor *out)
     *out = made;
     return PDM_OK;
 }
+
+const pdm_tensor *pdm_api_bundle_input(const pdm_bundle *bundle, const char *name)
+{
+    const pdm_tensor *plain = NULL;
+
+    for (size_t i = 0; i < bundle->npz.count; i++) {
+        const pdm_npz_key key = pdm_npz_key_parse(bundle->npz.items[i].key);
+        if (key.name_len != strlen(name) || memcmp(key.name, name, key.name_len) != 0)
+            continue;
+        if (key.kind == PDM_NPZ_IN)
+            return &bundle->npz.items[i].tensor;
+        if (key.kind == PDM_NPZ_PLAIN)
+            plain = &bundle->npz.items[i].tensor;
+    }
+    return plain;
+}

@@ -5,10 +5,12 @@ libpdm_api_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_api_la_SOURCES = \
 	src/api/api.h \
 	src/api/bundle.c \
+	src/api/compare.c \
 	src/api/context.c \
 	src/api/convert.c \
 	src/api/dump.c \
 	src/api/find.c \
+	src/api/legacy_run.c \
 	src/api/model_info.c \
 	src/api/model_load.c \
 	src/api/model_params.c \

@@ -33,5 +33,7 @@ PDM_MUST_USE pdm_status pdm_api_tensor(const pdm_tensor_view *view, pdm_tensor *
 /* Add a reference, and the LoD of "in:" and "out:" keys. */
 PDM_MUST_USE pdm_status pdm_api_bundle_add(pdm_bundle *bundle, const char *key,
                                            const pdm_tensor *tensor);
+/* The entry of an input: "in:NAME", or NAME alone; NULL when there is none. */
+const pdm_tensor *pdm_api_bundle_input(const pdm_bundle *bundle, const char *name);
 
 #endif

@@ -183,27 +183,10 @@ pdm_status pdm_session_set_input(pdm_session *s, const char *name, const pdm_ten
     return status;
 }
 
-/* The entry of an input: "in:NAME", or NAME alone. */
-static const pdm_tensor *entry_of(const pdm_bundle *bundle, const char *name)
-{
-    const pdm_tensor *plain = NULL;
-
-    for (size_t i = 0; i < bundle->npz.count; i++) {
-        const pdm_npz_key key = pdm_npz_key_parse(bundle->npz.items[i].key);
-        if (key.name_len != strlen(name) || memcmp(key.name, name, key.name_len) != 0)
-            continue;
-        if (key.kind == PDM_NPZ_IN)
-            return &bundle->npz.items[i].tensor;
-        if (key.kind == PDM_NPZ_PLAIN)
-            plain = &bundle->npz.items[i].tensor;
-    }
-    return plain;
-}
-
 static pdm_status input_from(pdm_session *s, const pdm_bundle *bundle, size_t index)
 {
     const char *name = pdm_exec_input_name(s->plan->exec, index);
-    const pdm_tensor *entry = entry_of(bundle, name);
+    const pdm_tensor *entry = pdm_api_bundle_input(bundle, name);
     pdm_tensor tensor = {0};
     pdm_tensor_view view;
     pdm_api_lod lod;
@@ -256,7 +239,7 @@ static void fill_random(pdm_tensor *t, uint64_t seed)
     pdm_rng_seed(&rng, seed);
     for (int64_t i = 0, n = pdm_tensor_count(t); i < n; i++) {
         if (fraction)
-            pdm_set_double(t, i, pdm_rng_uniform(&rng));
+            pdm_set_double(t, i, 2 * pdm_rng_uniform(&rng) - 1);
         else
             pdm_set_int(t, i, (int64_t)(pdm_rng_next(&rng) >> 63));
     }

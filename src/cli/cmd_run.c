@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "inputs.h"
 #include "progress.h"
 
 typedef struct runner {
@@ -50,111 +51,6 @@ static void print_text(void *user, const char *text)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-enum { MAX_RANK = 16 };
-
-/* NAME=N,N,...: false when it is not of that form. */
-static bool parse_shape(const char *text, size_t *out_name, int64_t *dims, size_t *out_rank)
-{
-    const char *equals = strrchr(text, '=');
-    size_t rank = 0;
-
-    if (!equals || equals == text)
-        return false;
-    *out_name = (size_t)(equals - text);
-    for (const char *p = equals + 1; *p;) {
-        char *end;
-        if (*p < '0' || *p > '9' || rank == MAX_RANK)
-            return false;
-        dims[rank++] = strtoll(p, &end, 10);
-        if (*end && *end != ',')
-            return false;
-        p = *end ? end + 1 : end;
-        if (*end && !*p)
-            return false;
-    }
-    *out_rank = rank;
-    return true;
-}
-
-/* The shape that was asked for, or NULL; *out_bad: it cannot be understood. */
-static const int64_t *shape_of(const runner *r, const char *name, int64_t *dims, size_t *out_rank)
-{
-    const int64_t *found = NULL;
-    int64_t parsed[MAX_RANK];
-    size_t length, rank;
-
-    for (size_t i = 0; i < r->options->num_shapes; i++) {
-        const char *text = r->options->shapes[i];
-        if (!parse_shape(text, &length, parsed, &rank) || length != strlen(name) ||
-            memcmp(text, name, length) != 0)
-            continue;
-        memcpy(dims, parsed, sizeof parsed);
-        *out_rank = rank;
-        found = dims;
-    }
-    return found;
-}
-
-static bool has_input(const runner *r, const char *name, size_t length)
-{
-    pdm_tensor_info info;
-
-    for (size_t i = 0; i < pdm_plan_num_inputs(r->plan); i++) {
-        if (pdm_plan_input(r->plan, i, &info) == PDM_OK && strlen(info.name) == length &&
-            !memcmp(info.name, name, length))
-            return true;
-    }
-    return false;
-}
-
-static pdm_status check_shapes(const runner *r)
-{
-    int64_t dims[MAX_RANK];
-    size_t length, rank;
-
-    for (size_t i = 0; i < r->options->num_shapes; i++) {
-        const char *text = r->options->shapes[i];
-        if (!parse_shape(text, &length, dims, &rank)) {
-            cli_usage(r->report, "it is NAME=N,N,...", "--shape %s is no shape", text);
-            return PDM_INVALID_ARG;
-        }
-        if (!has_input(r, text, length)) {
-            cli_usage(r->report, "pdmigrate show MODEL lists the inputs",
-                      "--shape %s: the model has no such input", text);
-            return PDM_INVALID_ARG;
-        }
-    }
-    return PDM_OK;
-}
-
-/* Whether the file has data for an input. */
-static bool is_given(const runner *r, const char *name)
-{
-    for (size_t i = 0; r->io && i < pdm_bundle_count(r->io); i++) {
-        const char *key = pdm_bundle_key(r->io, i);
-        if (!strcmp(key, name) || (!strncmp(key, "in:", 3) && !strcmp(key + 3, name)))
-            return true;
-    }
-    return false;
-}
-
-static pdm_status random_inputs(const runner *r)
-{
-    pdm_status status = check_shapes(r);
-
-    for (size_t i = 0; status == PDM_OK && i < pdm_plan_num_inputs(r->plan); i++) {
-        pdm_tensor_info info;
-        int64_t dims[MAX_RANK];
-        size_t rank = 0;
-        status = pdm_plan_input(r->plan, i, &info);
-        if (status != PDM_OK || is_given(r, info.name))
-            continue;
-        const int64_t *shape = shape_of(r, info.name, dims, &rank);
-        status = pdm_session_set_random(r->session, info.name, shape, rank, r->options->seed + i);
-    }
-    return status;
-}
-
 /* One input after the other, when not all of them come from the file. */
 static pdm_status given_inputs(const runner *r)
 {
@@ -162,7 +58,7 @@ static pdm_status given_inputs(const runner *r)
         const char *key = pdm_bundle_key(r->io, i);
         const char *name = strncmp(key, "in:", 3) ? key : key + 3;
         pdm_tensor_view view;
-        if (!has_input(r, name, strlen(name)))
+        if (!cli_has_input(r->plan, name, strlen(name)))
             continue;
         pdm_status status = pdm_bundle_get(r->io, i, &view);
         if (status == PDM_OK)
@@ -189,7 +85,7 @@ static pdm_status set_inputs(runner *r)
         return PDM_INVALID_ARG;
     }
     if (status == PDM_OK && r->options->has[OPT_RANDOM])
-        status = random_inputs(r);
+        status = cli_random_inputs(r->options, r->report, r->plan, r->session, r->io);
     return status;
 }
 
@@ -243,7 +139,9 @@ static pdm_status write_results(runner *r)
     pdm_status status = pdm_bundle_create(r->context, &r->recorded);
 
     if (status == PDM_OK)
-        status = pdm_session_record(r->session, r->options->has[OPT_RANDOM], r->recorded);
+        status = pdm_session_record(
+            r->session, r->options->has[OPT_RANDOM] || r->options->command == CLI_RECORD,
+            r->recorded);
     if (status == PDM_OK && r->options->arg[OPT_OUTPUT])
         status =
             pdm_bundle_write(r->recorded, r->options->arg[OPT_OUTPUT], r->options->has[OPT_FORCE]);
@@ -354,7 +252,7 @@ static void print_json(const runner *r, bool done)
 {
     pdm_memory_info memory;
 
-    fputs(", \"command\": \"run\", \"model\": ", stdout);
+    printf(", \"command\": \"%s\", \"model\": ", cli_commands[r->options->command].name);
     cli_json_string(stdout, r->model ? pdm_model_path(r->model) : r->options->model);
     if (!done)
         return;
@@ -386,4 +284,11 @@ int cli_run(pdm_context *context, const cli_options *options, cli_report *report
     pdm_plan_destroy(r.plan);
     pdm_model_destroy(r.model);
     return code;
+}
+
+int cli_record(pdm_context *context, const cli_options *options, cli_report *report)
+{
+    if (!options->arg[OPT_OUTPUT])
+        return cli_usage(report, "use -o NAME.npz", "no output is given");
+    return cli_run(context, options, report);
 }

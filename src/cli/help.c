@@ -25,6 +25,12 @@ static const struct {
      "runs the model on recorded inputs and writes its outputs"},
     {CLI_RUN, "pdmigrate run inference.json --random --shape x=1,3,640,640 --threads 2 --profile",
      "where the time goes, on random inputs"},
+    {CLI_RECORD, "pdmigrate record old.pdmodel --random -o recorded.npz",
+     "inputs and outputs of a run, to verify later versions against"},
+    {CLI_VERIFY, "pdmigrate verify old.pdmodel --io recorded.npz",
+     "runs the translation and compares it with the recorded outputs"},
+    {CLI_VERIFY, "pdmigrate verify old.pdmodel new.json",
+     "runs the legacy program as it is, and new.json, on random inputs"},
 };
 
 static const struct {
@@ -32,6 +38,7 @@ static const struct {
     const char *what;
 } exit_codes[] = {
     {CLI_EXIT_OK, "fine"},
+    {CLI_EXIT_DIFFERENT, "verify: outputs differ"},
     {CLI_EXIT_USAGE, "usage: options, an output that exists"},
     {CLI_EXIT_INVALID, "the model is invalid"},
     {CLI_EXIT_UNSUPPORTED,

@@ -9,8 +9,11 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/cmd_convert.c \
 	src/cli/cmd_run.c \
 	src/cli/cmd_show.c \
+	src/cli/cmd_verify.c \
 	src/cli/cmds.def \
 	src/cli/help.c \
+	src/cli/inputs.c \
+	src/cli/inputs.h \
 	src/cli/main.c \
 	src/cli/opt.c \
 	src/cli/opt.h \

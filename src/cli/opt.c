@@ -16,7 +16,8 @@ const cli_command_row cli_commands[CLI_NUM_COMMANDS] = {
 
 #define C (1u << CLI_CONVERT)
 #define S (1u << CLI_SHOW)
-#define R (1u << CLI_RUN)
+#define R (1u << CLI_RUN | 1u << CLI_RECORD)
+#define V (1u << CLI_VERIFY)
 const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #define OPT(code, name, letter, arg, commands, help) {name, letter, arg, commands, help},
 #include "opts.def"
@@ -161,6 +162,11 @@ static int take_option(cli_report *report, cli_options *out, int i, const char *
             return cli_usage(report, NULL, "--shape is given more than %d times", CLI_MAX_SHAPES);
         out->shapes[out->num_shapes++] = arg;
     }
+    if (i == OPT_IO) {
+        if (out->num_io == (out->command == CLI_VERIFY ? CLI_MAX_IO : 1))
+            return cli_usage(report, NULL, "--io is given too often");
+        out->io[out->num_io++] = arg;
+    }
     return 0;
 }
 
@@ -241,6 +247,37 @@ static int take_number(cli_report *report, const cli_options *options, cli_opt o
     return 0;
 }
 
+static int take_float(cli_report *report, const cli_options *options, cli_opt opt, double *out)
+{
+    const char *text = options->arg[opt];
+    char *end;
+
+    *out = -1;
+    if (!text)
+        return 0;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value >= 0))
+        return cli_usage(report, NULL, "--%s %s: a number from 0 on is wanted", cli_opts[opt].name,
+                         text);
+    *out = value;
+    return 0;
+}
+
+static int check_verify(cli_report *report, cli_options *out)
+{
+    int failed = take_float(report, out, OPT_RTOL, &out->rtol);
+
+    if (!failed)
+        failed = take_float(report, out, OPT_ATOL, &out->atol);
+    if (!failed)
+        failed = take_float(report, out, OPT_COSINE, &out->cosine);
+    if (!failed)
+        failed = take_number(report, out, OPT_MAX_ULP, UINT64_MAX, &out->max_ulp);
+    if (!failed && out->command == CLI_VERIFY && out->num_shapes > 0 && out->num_io > 0)
+        return cli_usage(report, "leave out --io", "--shape is for random inputs");
+    return failed;
+}
+
 static int check_run(cli_report *report, cli_options *out)
 {
     int failed = take_number(report, out, OPT_SEED, UINT64_MAX, &out->seed);
@@ -249,7 +286,7 @@ static int check_run(cli_report *report, cli_options *out)
         failed = take_number(report, out, OPT_THREADS, 256, &out->threads);
     if (!failed)
         failed = take_number(report, out, OPT_MAX_ITERATIONS, UINT64_MAX, &out->max_iterations);
-    if (!failed && out->num_shapes > 0 && !out->has[OPT_RANDOM])
+    if (!failed && out->command != CLI_VERIFY && out->num_shapes > 0 && !out->has[OPT_RANDOM])
         return cli_usage(report, "add --random", "--shape is for random inputs");
     return failed;
 }
@@ -275,7 +312,10 @@ static int check_values(cli_report *report, cli_options *out)
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
     if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] > 1)
         return cli_usage(report, NULL, "--text, --dot and --ops exclude each other");
-    const int failed = check_run(report, out);
+    int failed = check_run(report, out);
+
+    if (!failed)
+        failed = check_verify(report, out);
     return failed ? failed : split_fetch(report, out);
 }
 
@@ -286,6 +326,10 @@ static int take_model(cli_report *report, cli_options *out, int count, char **wo
 
     if (count == 0)
         return cli_usage(report, see_help, "no model is given");
+    if (out->command == CLI_VERIFY && count == 2) {
+        out->other = words[1];
+        count = 1;
+    }
     if (count > 1) {
         guess = guess_command(words[0]);
         if (!guess)

@@ -36,20 +36,24 @@ typedef struct cli_opt_row {
 
 extern const cli_opt_row cli_opts[CLI_NUM_OPTS];
 
-enum { CLI_MAX_SHAPES = 64 };
+enum { CLI_MAX_SHAPES = 64, CLI_MAX_IO = 256 };
 
 typedef struct cli_options {
     cli_command command;
     bool has[CLI_NUM_OPTS];
     const char *arg[CLI_NUM_OPTS]; /* arguments of options; the last one counts */
     const char *model;
+    const char *other; /* verify: NEW, or NULL */
     const char **fetch; /* --fetch at its commas; malloc'ed, the names too (one block) */
     char *fetch_text;
     size_t num_fetch;
     int pir_version;
     const char *shapes[CLI_MAX_SHAPES]; /* arguments of --shape */
     size_t num_shapes;
-    uint64_t seed, threads, max_iterations;
+    const char *io[CLI_MAX_IO]; /* arguments of --io */
+    size_t num_io;
+    uint64_t seed, threads, max_iterations, max_ulp;
+    double rtol, atol, cosine; /* -1: not given */
     bool json;
 } cli_options;
 

@@ -8,6 +8,7 @@
 
 enum {
     CLI_EXIT_OK = 0,
+    CLI_EXIT_DIFFERENT = 1,
     CLI_EXIT_USAGE = 2,
     CLI_EXIT_INVALID = 3,
     CLI_EXIT_UNSUPPORTED = 4,

@@ -7,6 +7,7 @@ cli_tests = \
 	tests/cli/params.sh \
 	tests/cli/run.sh \
 	tests/cli/show.sh \
-	tests/cli/usage.sh
+	tests/cli/usage.sh \
+	tests/cli/verify.sh
 TESTS += $(cli_tests)
 EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/make_model.py tests/cli/npz.py

@@ -1,0 +1,98 @@
+/* Running a legacy model as it is. */
+#include <string.h>
+
+#include "api/run.h"
+#include "exec/legacy_interp.h"
+
+static pdm_status give_input(const pdm_legacy_plan *plan, pdm_legacy_session *session, size_t index,
+                             const pdm_bundle *inputs)
+{
+    const char *name = pdm_legacy_input_name(plan, index);
+    const pdm_lg_var *var = pdm_legacy_input_var(plan, index);
+    pdm_tensor tensor = {0};
+
+    pdm_tensor_ref(&tensor, pdm_api_bundle_input(inputs, name));
+    /* numpy has no bfloat16. */
+    if (var && var->dtype == PDM_BF16 && tensor.dtype == PDM_U16)
+        tensor.dtype = PDM_BF16;
+    pdm_status status = pdm_npz_lod(&inputs->npz, false, name, &tensor);
+    if (status == PDM_OK)
+        pdm_legacy_set_input(session, index, &tensor);
+    pdm_tensor_deinit(&tensor);
+    return status;
+}
+
+static pdm_status give_inputs(const pdm_model *model, const pdm_legacy_plan *plan,
+                              pdm_legacy_session *session, const pdm_bundle *inputs,
+                              pdm_diag_sink *sink)
+{
+    pdm_status worst = PDM_OK;
+
+    for (size_t i = 0; i < pdm_legacy_num_inputs(plan); i++) {
+        const char *name = pdm_legacy_input_name(plan, i);
+        pdm_loc loc = PDM_NOWHERE;
+        loc.file = model->path;
+        loc.var = name;
+        const pdm_status status =
+            pdm_api_bundle_input(inputs, name)
+                ? give_input(plan, session, i, inputs)
+                : pdm_diag(sink, PDM_D_USAGE, &loc, NULL, "there are no data for input '%s'", name);
+        if (status != PDM_OK)
+            worst = status;
+    }
+    return worst;
+}
+
+static pdm_status take_outputs(const pdm_legacy_plan *plan, const pdm_legacy_session *session,
+                               pdm_bundle *outputs)
+{
+    pdm_buf key;
+    pdm_status status = PDM_OK;
+
+    pdm_buf_init(&key);
+    for (size_t i = 0; status == PDM_OK && i < pdm_legacy_num_outputs(plan); i++) {
+        const pdm_value *value = pdm_legacy_output(session, i);
+        if (!value || value->kind != PDM_VALUE_TENSOR)
+            continue;          /* an array, or nothing: there is no key for it */
+        pdm_tensor copy = {0}; /* the session's memory goes with it */
+        key.size = 0;
+        pdm_buf_printf(&key, "out:%zu:%s", i, pdm_legacy_output_name(plan, i));
+        status = pdm_buf_ok(&key) ? pdm_tensor_copy(&copy, &value->tensor) : PDM_NOMEM;
+        if (status == PDM_OK)
+            status = pdm_api_bundle_add(outputs, key.data, &copy);
+        pdm_tensor_deinit(&copy);
+    }
+    pdm_buf_deinit(&key);
+    return status;
+}
+
+pdm_status pdm_model_run_legacy(const pdm_model *model, const pdm_legacy_run_options *options,
+                                const pdm_bundle *inputs, pdm_bundle *outputs)
+{
+    pdm_legacy_run_options given = {0};
+    pdm_legacy_plan *plan = NULL;
+    pdm_legacy_session *session = NULL;
+    pdm_status status;
+
+    if (!model || !inputs || !outputs || model->kind != PDM_MODEL_LEGACY)
+        return PDM_INVALID_ARG;
+    PDM_API_OPTIONS(given, options);
+    pdm_diag_sink sink = pdm_api_sink(model->context);
+    const pdm_legacy_plan_options how = {.fetch = given.fetch, .num_fetch = given.num_fetch};
+    const pdm_legacy_options run = {.seed = given.seed,
+                                    .max_iterations = given.max_iterations,
+                                    .cancelled = given.cancelled,
+                                    .print = given.print,
+                                    .user = given.user};
+    PDM_TRY_GOTO(pdm_legacy_plan_create(model->legacy, model->context->schemas,
+                                        model->has_params ? &model->params : NULL, &how, &sink,
+                                        &plan));
+    PDM_TRY_GOTO(pdm_legacy_session_create(plan, &run, &session));
+    PDM_TRY_GOTO(give_inputs(model, plan, session, inputs, &sink));
+    PDM_TRY_GOTO(pdm_legacy_run(session, &sink));
+    status = take_outputs(plan, session, outputs);
+done:
+    pdm_legacy_session_destroy(session);
+    pdm_legacy_plan_destroy(plan);
+    return status;
+}
