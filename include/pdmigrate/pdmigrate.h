@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define PDM_API __attribute__((visibility("default")))
+#define PDM_API      __attribute__((visibility("default")))
 #define PDM_MUST_USE __attribute__((warn_unused_result))
 #else
 #define PDM_API
@@ -218,11 +218,12 @@ PDM_API PDM_MUST_USE pdm_status pdm_output_check(pdm_context *context, const cha
 PDM_API PDM_MUST_USE pdm_status pdm_model_write(const pdm_model *model, const char *path,
                                                 const pdm_write_options *options);
 
-/* ---- tensors in memory and in files ------------------------------------------------------------------------ */
+/* ---- tensors in memory and in files ---------------------------------------------------------- */
 
 /*
- * A tensor as it lies in memory: C order, contiguous, little-endian. float16 and bfloat16 are their bits. lod: for each level
- * the offsets of the sequences (lod_counts numbers, the first is 0); none when num_lod is 0.
+ * A tensor as it lies in memory: C order, contiguous, little-endian. float16 and bfloat16 are their
+ * bits. lod: for each level the offsets of the sequences (lod_counts numbers, the first is 0); none
+ * when num_lod is 0.
  */
 typedef struct pdm_tensor_view {
     const char *dtype; /* "float32", "int64", "bool", ... */
@@ -236,29 +237,37 @@ typedef struct pdm_tensor_view {
 } pdm_tensor_view;
 
 /*
- * Named tensors, as a .npz file holds them. Keys of recorded runs: "in:NAME", "out:POSITION:NAME", "lod:in:NAME:LEVEL" and
- * "lod:out:NAME:LEVEL" (offsets as int64); any other key is a plain name. numpy has no bfloat16: files hold it as uint16.
+ * Named tensors, as a .npz file holds them. Keys of recorded runs: "in:NAME", "out:POSITION:NAME",
+ * "lod:in:NAME:LEVEL" and "lod:out:NAME:LEVEL" (offsets as int64); any other key is a plain name.
+ * numpy has no bfloat16: files hold it as uint16.
  */
 typedef struct pdm_bundle pdm_bundle;
 
 PDM_API PDM_MUST_USE pdm_status pdm_bundle_create(pdm_context *context, pdm_bundle **out_bundle);
-/* Read a .npz, or a .npy (its key is the file's name without ending). Errors: PDM_IO (told why), PDM_NOMEM. */
-PDM_API PDM_MUST_USE pdm_status pdm_bundle_read(pdm_context *context, const char *path, pdm_bundle **out_bundle);
+/* Read a .npz, or a .npy (its key is the file's name without ending). Errors: PDM_IO (told why),
+ * PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_bundle_read(pdm_context *context, const char *path,
+                                                pdm_bundle **out_bundle);
 PDM_API void pdm_bundle_destroy(pdm_bundle *bundle); /* NULL is allowed */
 PDM_API size_t pdm_bundle_count(const pdm_bundle *bundle);
-PDM_API const char *pdm_bundle_key(const pdm_bundle *bundle, size_t index); /* NULL: no such index */
+PDM_API const char *pdm_bundle_key(const pdm_bundle *bundle,
+                                   size_t index); /* NULL: no such index */
 /* The view is valid until the bundle changes. Errors: PDM_INVALID_ARG (no such index). */
-PDM_API PDM_MUST_USE pdm_status pdm_bundle_get(const pdm_bundle *bundle, size_t index, pdm_tensor_view *out_view);
+PDM_API PDM_MUST_USE pdm_status pdm_bundle_get(const pdm_bundle *bundle, size_t index,
+                                               pdm_tensor_view *out_view);
 /* Add a copy of a tensor (its LoD under keys of its own when key begins with "in:" or "out:"). */
-PDM_API PDM_MUST_USE pdm_status pdm_bundle_add(pdm_bundle *bundle, const char *key, const pdm_tensor_view *view);
+PDM_API PDM_MUST_USE pdm_status pdm_bundle_add(pdm_bundle *bundle, const char *key,
+                                               const pdm_tensor_view *view);
 /* Write a .npz: whole or not at all. Errors: PDM_EXISTS (overwrite is false), PDM_IO, PDM_NOMEM. */
-PDM_API PDM_MUST_USE pdm_status pdm_bundle_write(const pdm_bundle *bundle, const char *path, bool overwrite);
+PDM_API PDM_MUST_USE pdm_status pdm_bundle_write(const pdm_bundle *bundle, const char *path,
+                                                 bool overwrite);
 
-/* ---- running ----------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /*
- * A plan is a model made ready to run: instructions, and the data of the parameters. It is immutable: any number of sessions, in
- * any number of threads, may share it. It borrows the model, which is not destroyed before it.
+ * A plan is a model made ready to run: instructions, and the data of the parameters. It is
+ * immutable: any number of sessions, in any number of threads, may share it. It borrows the model,
+ * which is not destroyed before it.
  */
 typedef struct pdm_plan pdm_plan;
 
@@ -269,72 +278,95 @@ typedef struct pdm_plan_options {
 } pdm_plan_options;
 
 /*
- * A legacy model is translated in memory first; ops that PIR cannot express are run as they are. Parameters are read. options
- * may be NULL. Errors: PDM_INVALID_ARG (options that do not fit the model), PDM_UNSUPPORTED (ops that cannot be run, all of them told), PDM_INVALID_MODEL, PDM_IO, PDM_CANCELLED, PDM_NOMEM.
+ * A legacy model is translated in memory first; ops that PIR cannot express are run as they are.
+ * Parameters are read. options may be NULL. Errors: PDM_INVALID_ARG (options that do not fit the
+ * model), PDM_UNSUPPORTED (ops that cannot be run, all of them told), PDM_INVALID_MODEL, PDM_IO,
+ * PDM_CANCELLED, PDM_NOMEM.
  */
-PDM_API PDM_MUST_USE pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *options,
+PDM_API PDM_MUST_USE pdm_status pdm_plan_create(const pdm_model *model,
+                                                const pdm_plan_options *options,
                                                 pdm_plan **out_plan);
 PDM_API void pdm_plan_destroy(pdm_plan *plan); /* NULL is allowed; sessions go first */
 PDM_API size_t pdm_plan_num_inputs(const pdm_plan *plan);
 PDM_API size_t pdm_plan_num_outputs(const pdm_plan *plan);
-PDM_API PDM_MUST_USE pdm_status pdm_plan_input(const pdm_plan *plan, size_t index, pdm_tensor_info *out_info);
-PDM_API PDM_MUST_USE pdm_status pdm_plan_output(const pdm_plan *plan, size_t index, pdm_tensor_info *out_info);
+PDM_API PDM_MUST_USE pdm_status pdm_plan_input(const pdm_plan *plan, size_t index,
+                                               pdm_tensor_info *out_info);
+PDM_API PDM_MUST_USE pdm_status pdm_plan_output(const pdm_plan *plan, size_t index,
+                                                pdm_tensor_info *out_info);
 
 /* The state of runs. One thread at a time; sessions are independent of each other. */
 typedef struct pdm_session pdm_session;
 
 typedef struct pdm_session_options {
     size_t size;
-    unsigned threads;        /* 0: one for each processor that the process may use; results do not depend on it */
-    uint64_t seed;           /* of random ops whose own seed is 0; runs with the same seed give the same numbers */
+    unsigned threads; /* 0: one for each processor that the process may use; results do not depend
+                         on it */
+    uint64_t
+        seed; /* of random ops whose own seed is 0; runs with the same seed give the same numbers */
     uint64_t max_iterations; /* turns of one loop; 0: no limit */
     bool trace;              /* gather what pdm_session_trace and pdm_session_profile tell */
-    pdm_diagnostic_fn on_diagnostic; /* NULL: that of the context, which must not be in use in another thread then */
-    /* Asked between ops and turns of loops, in any thread of the session; true ends the run with PDM_CANCELLED. */
+    pdm_diagnostic_fn on_diagnostic; /* NULL: that of the context, which must not be in use in
+                                        another thread then */
+    /* Asked between ops and turns of loops, in any thread of the session; true ends the run with
+     * PDM_CANCELLED. */
     bool (*cancelled)(void *user);
     void (*print)(void *user, const char *text); /* what the program prints; NULL: dropped */
     void *user; /* of all three; on_diagnostic NULL: only of the other two */
 } pdm_session_options;
 
 /* options may be NULL. */
-PDM_API PDM_MUST_USE pdm_status pdm_session_create(const pdm_plan *plan, const pdm_session_options *options,
+PDM_API PDM_MUST_USE pdm_status pdm_session_create(const pdm_plan *plan,
+                                                   const pdm_session_options *options,
                                                    pdm_session **out_session);
 PDM_API void pdm_session_destroy(pdm_session *session); /* NULL is allowed */
 
 /*
- * Set an input for the runs to come. The data are not copied: they stay where they are and unchanged until the input is set
- * again or the session is destroyed. Errors: PDM_INVALID_ARG (no such input, another element type or shape than the model
- * wants; told).
+ * Set an input for the runs to come. The data are not copied: they stay where they are and
+ * unchanged until the input is set again or the session is destroyed. Errors: PDM_INVALID_ARG (no
+ * such input, another element type or shape than the model wants; told).
  */
-PDM_API PDM_MUST_USE pdm_status pdm_session_set_input(pdm_session *session, const char *name, const pdm_tensor_view *view);
-/* Set all inputs from the entries "in:NAME" or NAME, with their LoD. The bundle outlives the runs. Errors: as above, also for
- * inputs that are missing or that the model does not have. */
-PDM_API PDM_MUST_USE pdm_status pdm_session_set_inputs(pdm_session *session, const pdm_bundle *bundle);
+PDM_API PDM_MUST_USE pdm_status pdm_session_set_input(pdm_session *session, const char *name,
+                                                      const pdm_tensor_view *view);
+/* Set all inputs from the entries "in:NAME" or NAME, with their LoD. The bundle outlives the runs.
+ * Errors: as above, also for inputs that are missing or that the model does not have. */
+PDM_API PDM_MUST_USE pdm_status pdm_session_set_inputs(pdm_session *session,
+                                                       const pdm_bundle *bundle);
 /*
- * Set an input to numbers drawn from seed: float in [-1, 1), integers 0 or 1, bool. dims NULL: as the model declares it, 1 for
- * what it leaves open.
+ * Set an input to numbers drawn from seed: float in [-1, 1), integers 0 or 1, bool. dims NULL: as
+ * the model declares it, 1 for what it leaves open.
  */
-PDM_API PDM_MUST_USE pdm_status pdm_session_set_random(pdm_session *session, const char *name, const int64_t *dims, size_t rank,
+PDM_API PDM_MUST_USE pdm_status pdm_session_set_random(pdm_session *session, const char *name,
+                                                       const int64_t *dims, size_t rank,
                                                        uint64_t seed);
-/* The next runs write output index to data, if it has exactly that many bytes: else they fail. NULL: back to the session's memory. */
-PDM_API PDM_MUST_USE pdm_status pdm_session_set_output(pdm_session *session, size_t index, void *data, size_t bytes);
+/* The next runs write output index to data, if it has exactly that many bytes: else they fail.
+ * NULL: back to the session's memory. */
+PDM_API PDM_MUST_USE pdm_status pdm_session_set_output(pdm_session *session, size_t index,
+                                                       void *data, size_t bytes);
 
 /*
- * Run once. Parameters that the program itself writes keep what was written, for the next run of this session.
- * Errors: PDM_INVALID_ARG (an input is missing), PDM_INVALID_MODEL (an op failed; told), PDM_CANCELLED, PDM_NOMEM.
+ * Run once. Parameters that the program itself writes keep what was written, for the next run of
+ * this session. Errors: PDM_INVALID_ARG (an input is missing), PDM_INVALID_MODEL (an op failed;
+ * told), PDM_CANCELLED, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_run(pdm_session *session);
-/* An output of the last run; valid until the next one. Errors: PDM_INVALID_ARG (no such output, or it holds no tensor). */
-PDM_API PDM_MUST_USE pdm_status pdm_session_output(const pdm_session *session, size_t index, pdm_tensor_view *out_view);
+/* An output of the last run; valid until the next one. Errors: PDM_INVALID_ARG (no such output, or
+ * it holds no tensor). */
+PDM_API PDM_MUST_USE pdm_status pdm_session_output(const pdm_session *session, size_t index,
+                                                   pdm_tensor_view *out_view);
 /* An input as it was set. Errors: PDM_INVALID_ARG (no such input, or not set). */
-PDM_API PDM_MUST_USE pdm_status pdm_session_input(const pdm_session *session, size_t index, pdm_tensor_view *out_view);
-/* Add copies of all outputs of the last run as "out:POSITION:NAME", and of the inputs as "in:NAME" if with_inputs; with LoD. */
-PDM_API PDM_MUST_USE pdm_status pdm_session_record(const pdm_session *session, bool with_inputs, pdm_bundle *bundle);
+PDM_API PDM_MUST_USE pdm_status pdm_session_input(const pdm_session *session, size_t index,
+                                                  pdm_tensor_view *out_view);
+/* Add copies of all outputs of the last run as "out:POSITION:NAME", and of the inputs as "in:NAME"
+ * if with_inputs; with LoD. */
+PDM_API PDM_MUST_USE pdm_status pdm_session_record(const pdm_session *session, bool with_inputs,
+                                                   pdm_bundle *bundle);
 
-/* The runs so far as a timeline in the Chrome trace format (JSON). *out_text is freed with pdm_free. */
+/* The runs so far as a timeline in the Chrome trace format (JSON). *out_text is freed with
+ * pdm_free. */
 PDM_API PDM_MUST_USE pdm_status pdm_session_trace(const pdm_session *session, char **out_text);
 
-/* The runs so far, summed up by op. Time inside of an op with regions counts for total_ns of both, for self_ns of the inner. */
+/* The runs so far, summed up by op. Time inside of an op with regions counts for total_ns of both,
+ * for self_ns of the inner. */
 typedef struct pdm_profile_row {
     const char *op;
     uint64_t calls, total_ns, self_ns;
@@ -342,11 +374,12 @@ typedef struct pdm_profile_row {
 } pdm_profile_row;
 
 /* Rows by falling self_ns; *out_rows is freed with pdm_free. */
-PDM_API PDM_MUST_USE pdm_status pdm_session_profile(const pdm_session *session, pdm_profile_row **out_rows, size_t *out_count);
+PDM_API PDM_MUST_USE pdm_status pdm_session_profile(const pdm_session *session,
+                                                    pdm_profile_row **out_rows, size_t *out_count);
 
 typedef struct pdm_memory_info {
-    size_t planned; /* bytes of the block that results share after the first run */
-    size_t peak;    /* most bytes of results alive at a time in the last run */
+    size_t planned;       /* bytes of the block that results share after the first run */
+    size_t peak;          /* most bytes of results alive at a time in the last run */
     uint64_t allocations; /* of the last run, for results */
 } pdm_memory_info;
 

@@ -67,7 +67,8 @@ pdm_status pdm_api_bundle_add(pdm_bundle *bundle, const char *key, const pdm_ten
     if (pdm_tensor_num_lod(tensor) == 0 ||
         (parsed.kind != PDM_NPZ_IN && parsed.kind != PDM_NPZ_OUT))
         return PDM_OK;
-    return pdm_npz_add_lod(&bundle->npz, parsed.kind == PDM_NPZ_IN ? "in" : "out", parsed.name, tensor);
+    return pdm_npz_add_lod(&bundle->npz, parsed.kind == PDM_NPZ_IN ? "in" : "out", parsed.name,
+                           tensor);
 }
 
 pdm_status pdm_bundle_add(pdm_bundle *bundle, const char *key, const pdm_tensor_view *view)
@@ -94,7 +95,7 @@ pdm_status pdm_bundle_write(const pdm_bundle *bundle, const char *path, bool ove
     return pdm_npz_write(&bundle->npz, path, overwrite, &sink);
 }
 
-/* ---- views -------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 void pdm_api_view(const pdm_tensor *tensor, pdm_api_lod *lod, pdm_tensor_view *out_view)
 {

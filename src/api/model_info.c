@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tables: legacy -----------------------------------------------------------------------------
- */
+/* ---- tables: legacy -------------------------------------------------------------------------- */
 
 /* A feed or fetch op, or the like, and its column. */
 typedef struct column {
@@ -78,8 +77,7 @@ static pdm_status legacy_columns(const pdm_lg_program *program, column_list *in,
     return PDM_OK;
 }
 
-/* ---- tables: PIR --------------------------------------------------------------------------------
- */
+/* ---- tables: PIR ----------------------------------------------------------------------------- */
 
 static pdm_tensor_info type_info(pdm_ir_type type, const char *name)
 {
@@ -125,8 +123,7 @@ static pdm_status pir_columns(const pdm_ir_module *module, column_list *in, colu
     return PDM_OK;
 }
 
-/* ---- tables: both -------------------------------------------------------------------------------
- */
+/* ---- tables: both ---------------------------------------------------------------------------- */
 
 static pdm_status keep(pdm_arena *arena, column_list *list, pdm_api_tensors *out)
 {
@@ -234,8 +231,7 @@ pdm_status pdm_api_model_index(pdm_model *model)
     return status;
 }
 
-/* ---- accessors ----------------------------------------------------------------------------------
- */
+/* ---- accessors ------------------------------------------------------------------------------- */
 
 pdm_model_kind pdm_model_get_kind(const pdm_model *model)
 {
@@ -295,8 +291,7 @@ pdm_status pdm_model_param(const pdm_model *model, size_t index, pdm_tensor_info
     return info_at(&model->param_infos, index, out_info);
 }
 
-/* ---- walking ------------------------------------------------------------------------------------
- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static pdm_status count_blocks(void *user, pdm_ir_op *op)
 {

@@ -56,8 +56,7 @@ static size_t fill_names(declared_list *list)
     return list->count;
 }
 
-/* ---- what a legacy program declares -------------------------------------------------------------
- */
+/* ---- what a legacy program declares ---------------------------------------------------------- */
 
 static pdm_param_kind kind_of(const pdm_lg_var *var)
 {
@@ -134,8 +133,7 @@ static pdm_status declared_by_legacy(const pdm_lg_program *program, pdm_arena *a
     return status;
 }
 
-/* ---- what a PIR module declares -----------------------------------------------------------------
- */
+/* ---- what a PIR module declares -------------------------------------------------------------- */
 
 typedef struct named_op {
     const char *name;
@@ -227,8 +225,7 @@ static pdm_status declared_by_pir(const pdm_ir_module *module, pdm_arena *arena,
     return PDM_OK;
 }
 
-/* ---- file against program -----------------------------------------------------------------------
- */
+/* ---- file against program -------------------------------------------------------------------- */
 
 static void put_shape(pdm_buf *buf, pdm_dtype dtype, const int64_t *dims, size_t rank)
 {
@@ -336,8 +333,7 @@ static pdm_status compare_all(const pdm_model *model, const declared_list *list,
     return worst;
 }
 
-/* ---- finding and scanning -----------------------------------------------------------------------
- */
+/* ---- finding and scanning -------------------------------------------------------------------- */
 
 static pdm_status not_found(const pdm_model *model, const char *first, bool optional,
                             pdm_diag_sink *sink)

@@ -94,7 +94,7 @@ void pdm_session_destroy(pdm_session *s)
     free(s);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static bool find_input(const pdm_session *s, const char *name, size_t *out_index)
 {
@@ -109,7 +109,8 @@ static bool find_input(const pdm_session *s, const char *name, size_t *out_index
 
 static pdm_status no_such_input(const pdm_session *s, const char *name)
 {
-    return REFUSE(s, name, "pdmigrate show MODEL lists the inputs", "the model has no input '%s'", name);
+    return REFUSE(s, name, "pdmigrate show MODEL lists the inputs", "the model has no input '%s'",
+                  name);
 }
 
 static void shape_text(char *out, size_t size, pdm_dtype dtype, const int64_t *dims, int64_t rank)
@@ -175,8 +176,8 @@ pdm_status pdm_session_set_input(pdm_session *s, const char *name, const pdm_ten
         return no_such_input(s, name);
     const pdm_status made = pdm_api_tensor(view, &tensor);
     if (made == PDM_INVALID_ARG)
-        return REFUSE(s, name, NULL, "input '%s': element type, shape, size and LoD do not fit together",
-                      name);
+        return REFUSE(s, name, NULL,
+                      "input '%s': element type, shape, size and LoD do not fit together", name);
     PDM_TRY(made);
     const pdm_status status = take_input(s, index, &tensor);
     pdm_tensor_deinit(&tensor);
@@ -192,7 +193,8 @@ static pdm_status input_from(pdm_session *s, const pdm_bundle *bundle, size_t in
     pdm_api_lod lod;
 
     if (!entry)
-        return REFUSE(s, name, "its key is 'in:NAME' or NAME", "there is no data for input '%s'", name);
+        return REFUSE(s, name, "its key is 'in:NAME' or NAME", "there is no data for input '%s'",
+                      name);
     pdm_tensor_ref(&tensor, entry);
     pdm_status status = pdm_npz_lod(&bundle->npz, false, name, &tensor);
     if (status == PDM_OK) {
@@ -245,8 +247,8 @@ static void fill_random(pdm_tensor *t, uint64_t seed)
     }
 }
 
-pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_t *dims, size_t rank,
-                                  uint64_t seed)
+pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_t *dims,
+                                  size_t rank, uint64_t seed)
 {
     int64_t shape[PDM_MAX_RANK] = {0};
     pdm_tensor tensor = {0};
@@ -258,7 +260,8 @@ pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_
         return no_such_input(s, name);
     pdm_ir_type type = pdm_exec_input_type(s->plan->exec, index);
     if (!type || type->kind != PDM_IR_DENSE_TENSOR || pdm_dtype_size(type->dtype) == 0)
-        return REFUSE(s, name, NULL, "input '%s' has no element type that numbers can be drawn for", name);
+        return REFUSE(s, name, NULL, "input '%s' has no element type that numbers can be drawn for",
+                      name);
     if (!dims)
         rank = type->rank;
     for (size_t i = 0; i < rank && i < PDM_MAX_RANK; i++)
@@ -274,7 +277,7 @@ pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_
     return status;
 }
 
-/* ---- runs and outputs --------------------------------------------------------------------------- */
+/* ---- runs and outputs ------------------------------------------------------------------------ */
 
 pdm_status pdm_session_set_output(pdm_session *s, size_t index, void *data, size_t bytes)
 {
@@ -297,8 +300,8 @@ static pdm_status deliver(const pdm_session *s)
             return REFUSE(s, name, NULL, "output '%s' holds no tensor", name);
         const size_t bytes = pdm_tensor_bytes(&value->tensor);
         if (bytes != s->targets[i].bytes)
-            return REFUSE(s, name, NULL, "output '%s' has %zu bytes, there is room for %zu", name, bytes,
-                          s->targets[i].bytes);
+            return REFUSE(s, name, NULL, "output '%s' has %zu bytes, there is room for %zu", name,
+                          bytes, s->targets[i].bytes);
         if (value->tensor.data != s->targets[i].data)
             memmove(s->targets[i].data, value->tensor.data, bytes);
     }
@@ -374,7 +377,7 @@ pdm_status pdm_session_record(const pdm_session *s, bool with_inputs, pdm_bundle
     return PDM_OK;
 }
 
-/* ---- what runs took ----------------------------------------------------------------------------- */
+/* ---- what runs took -------------------------------------------------------------------------- */
 
 pdm_status pdm_session_trace(const pdm_session *s, char **out_text)
 {

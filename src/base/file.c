@@ -33,8 +33,7 @@ static pdm_status fail(pdm_diag_sink *sink, pdm_diag_code code, const char *path
                     pdm_errno_text(error, text, sizeof text));
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 pdm_file_kind pdm_file_stat(const char *path, uint64_t *out_size)
 {
@@ -168,8 +167,7 @@ pdm_status pdm_file_read(const char *path, uint64_t max_size, pdm_diag_sink *sin
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* malloc'ed folder part of path: "." when there is none. */
 static char *folder_of(const char *path)

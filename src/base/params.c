@@ -37,8 +37,7 @@ void pdm_params_deinit(pdm_params *params)
     *params = (pdm_params){0};
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------
- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static pdm_loc place(const reader *r, uint64_t offset)
 {
@@ -110,8 +109,7 @@ static pdm_status skip(reader *r, uint64_t n, const char *what)
     return PDM_OK;
 }
 
-/* ---- the tensor description (a protobuf message of two fields)
- * ------------------------------------ */
+/* ---- the tensor description (a protobuf message of two fields) ------------------------------- */
 
 typedef struct description {
     uint64_t dtype;
@@ -205,8 +203,7 @@ static bool parse_description(const unsigned char *p, size_t size, description *
     return out->has_dtype;
 }
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static pdm_status version_word(reader *r, const char *what)
 {
@@ -379,8 +376,7 @@ static pdm_status record(reader *r, pdm_param *param)
     return status;
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* What a file is that clearly is no parameter file; NULL when it may be one. A vocabulary can begin
  * with any bytes. */

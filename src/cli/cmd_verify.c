@@ -31,8 +31,7 @@ typedef struct verifier {
     size_t num_rows, num_different;
 } verifier;
 
-/* ---- running both sides -----------------------------------------------------------------------
- */
+/* ---- running both sides ---------------------------------------------------------------------- */
 
 static pdm_status make_session(const verifier *v, const pdm_model *model, pdm_plan **out_plan,
                                pdm_session **out_session)
@@ -94,8 +93,7 @@ static pdm_status run_reference(verifier *v, const pdm_bundle *inputs, pdm_bundl
     return status == PDM_OK ? pdm_session_record(v->reference_session, false, expected) : status;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool output_position(const char *key, unsigned long *out)
 {
@@ -215,8 +213,7 @@ static pdm_status compare_all(verifier *v, const char *io, const pdm_bundle *exp
     return status;
 }
 
-/* ---- one set of inputs ------------------------------------------------------------------------
- */
+/* ---- one set of inputs ----------------------------------------------------------------------- */
 
 static pdm_status verify_one(verifier *v, const char *io)
 {
@@ -258,8 +255,7 @@ static pdm_status verify(verifier *v)
     return status;
 }
 
-/* ---- what is printed --------------------------------------------------------------------------
- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 /* An element's number as its indices. */
 static void print_index(const row *r)

@@ -69,8 +69,7 @@ pdm_ir_value *pdm_tr_decode_boxes(pdm_tr_op *t, pdm_ir_value *boxes, pdm_ir_valu
 pdm_ir_value *pdm_tr_activation(pdm_tr_op *t, pdm_ir_value *x, const char *name, double alpha,
                                 double beta);
 
-/* ---- LoD (expressed_lod.c) ---------------------------------------------------------------------
- */
+/* ---- LoD (expressed_lod.c) ------------------------------------------------------------------- */
 
 /*
  * The framework carries the LoD of a tensor along at run time: most ops hand on that of their first
@@ -100,8 +99,7 @@ pdm_ir_value *pdm_tr_padded(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *lengths
 /* LoD levels that the program declares for the first variable of an input slot. */
 int pdm_tr_lod_level(const pdm_tr_op *t, const char *slot);
 
-/* ---- loops
- * --------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* One turn: values holds the carried values on entry, and the new ones afterwards. */
 typedef void (*pdm_tr_turn)(pdm_tr_op *t, pdm_ir_value *turn, pdm_ir_value **values, void *user);

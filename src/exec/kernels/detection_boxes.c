@@ -12,8 +12,7 @@ static bool has_boxes(pdm_k *k, const pdm_tensor *t, const char *what)
     return PDM_K_OK(k);
 }
 
-/* ---- box_coder ----------------------------------------------------------------------------------
- */
+/* ---- box_coder ------------------------------------------------------------------------------- */
 
 typedef struct coder {
     int64_t rows, cols;
@@ -112,8 +111,7 @@ pdm_status pdm_kernel_box_coder(pdm_k *k)
     return k->status;
 }
 
-/* ---- box_clip -----------------------------------------------------------------------------------
- */
+/* ---- box_clip -------------------------------------------------------------------------------- */
 
 #define CLIP(code, suffix, type, ...)                                                              \
     static void clip_##suffix(const pdm_seqs *seqs, int64_t row, const type *x, const type *info,  \
@@ -149,8 +147,7 @@ pdm_status pdm_kernel_box_clip(pdm_k *k)
     return k->status;
 }
 
-/* ---- iou_similarity -----------------------------------------------------------------------------
- */
+/* ---- iou_similarity -------------------------------------------------------------------------- */
 
 #define SIMILARITY(code, suffix, type, ...)                                                        \
     static void similarity_##suffix(int64_t n, int64_t m, bool normalized, const type *x,          \
@@ -190,8 +187,7 @@ pdm_status pdm_kernel_legacy_iou_similarity(pdm_k *k)
     return k->status;
 }
 
-/* ---- box_decoder_and_assign ---------------------------------------------------------------------
- */
+/* ---- box_decoder_and_assign ------------------------------------------------------------------ */
 
 /* Box of class j for a row: the prior moved by that class's deltas, scaled by the variances. */
 static void decode_class(const double prior[4], const double var[4], const pdm_tensor *target,
@@ -257,8 +253,7 @@ pdm_status pdm_kernel_legacy_box_decoder_and_assign(pdm_k *k)
     return k->status;
 }
 
-/* ---- polygon_box_transform ----------------------------------------------------------------------
- */
+/* ---- polygon_box_transform ------------------------------------------------------------------- */
 
 /* Offsets on a map of a quarter of the size become places. */
 pdm_status pdm_kernel_legacy_polygon_box_transform(pdm_k *k)

@@ -20,8 +20,7 @@ bool pdm_ints_push(pdm_k *k, pdm_arena *arena, pdm_ints *list, int64_t value)
     return true;
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------
- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 void pdm_sort_down(int64_t *index, int64_t n, const double *keys, int64_t *temp)
 {
@@ -58,8 +57,7 @@ void pdm_sort_ints(int64_t *values, int64_t n)
         qsort(values, (size_t)n, sizeof *values, ascending);
 }
 
-/* ---- overlaps -----------------------------------------------------------------------------------
- */
+/* ---- overlaps -------------------------------------------------------------------------------- */
 
 #define BOX_FUNCTIONS(code, suffix, type, ...)                                                     \
     type pdm_box_area_##suffix(const type *box, type add)                                          \
@@ -203,8 +201,7 @@ double pdm_boxes_overlap(const pdm_boxes *boxes, int64_t i, int64_t j, bool norm
                                normalized ? 0.0 : 1.0);
 }
 
-/* ---- suppression --------------------------------------------------------------------------------
- */
+/* ---- suppression ----------------------------------------------------------------------------- */
 
 int64_t pdm_nms_greedy(const pdm_boxes *boxes, int64_t *index, int64_t n, double threshold,
                        double eta, bool normalized)

@@ -116,8 +116,7 @@ pdm_status pdm_kernel_bipartite_match(pdm_k *k)
     return k->status;
 }
 
-/* ---- target_assign ------------------------------------------------------------------------------
- */
+/* ---- target_assign --------------------------------------------------------------------------- */
 
 typedef struct targets {
     const pdm_tensor *x, *match;
@@ -200,8 +199,7 @@ pdm_status pdm_kernel_legacy_target_assign(pdm_k *k)
     return k->status;
 }
 
-/* ---- mine_hard_examples -------------------------------------------------------------------------
- */
+/* ---- mine_hard_examples ---------------------------------------------------------------------- */
 
 typedef struct mining {
     const pdm_tensor *cls, *loc, *match, *dist;

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- multiclass_nms -----------------------------------------------------------------------------
- */
+/* ---- multiclass_nms -------------------------------------------------------------------------- */
 
 typedef struct params {
     double score_threshold, nms_threshold, eta;
@@ -289,8 +288,7 @@ pdm_status pdm_kernel_legacy_multiclass_nms(pdm_k *k)
     return k->status;
 }
 
-/* ---- nms ----------------------------------------------------------------------------------------
- */
+/* ---- nms ------------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_nms(pdm_k *k)
 {
@@ -317,8 +315,7 @@ pdm_status pdm_kernel_nms(pdm_k *k)
     return k->status;
 }
 
-/* ---- matrix_nms ---------------------------------------------------------------------------------
- */
+/* ---- matrix_nms ------------------------------------------------------------------------------ */
 
 typedef struct soft {
     double score_threshold, post_threshold, sigma;

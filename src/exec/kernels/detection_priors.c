@@ -15,8 +15,7 @@ static double clipped(double v)
     return v < 0 ? 0 : v > 1 ? 1 : v;
 }
 
-/* ---- prior_box ----------------------------------------------------------------------------------
- */
+/* ---- prior_box ------------------------------------------------------------------------------- */
 
 typedef struct prior {
     double min[PDM_K_MAX_INTS], max[PDM_K_MAX_INTS], ratios[2 * PDM_K_MAX_INTS + 1];
@@ -134,8 +133,7 @@ pdm_status pdm_kernel_prior_box(pdm_k *k)
     return k->status;
 }
 
-/* ---- density_prior_box --------------------------------------------------------------------------
- */
+/* ---- density_prior_box ----------------------------------------------------------------------- */
 
 typedef struct density {
     double sizes[PDM_K_MAX_INTS], ratios[PDM_K_MAX_INTS], variances[PDM_K_MAX_INTS];
@@ -220,8 +218,7 @@ pdm_status pdm_kernel_legacy_density_prior_box(pdm_k *k)
     return k->status;
 }
 
-/* ---- anchor_generator ---------------------------------------------------------------------------
- */
+/* ---- anchor_generator ------------------------------------------------------------------------ */
 
 pdm_status pdm_kernel_anchor_generator(pdm_k *k)
 {

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* ---- generate_proposals -------------------------------------------------------------------------
- */
+/* ---- generate_proposals ---------------------------------------------------------------------- */
 
 typedef struct propose {
     const pdm_tensor *scores, *deltas, *info, *anchors, *variances;
@@ -270,8 +269,7 @@ pdm_status pdm_kernel_legacy_generate_proposals(pdm_k *k)
     return k->status;
 }
 
-/* ---- distribute_fpn_proposals -------------------------------------------------------------------
- */
+/* ---- distribute_fpn_proposals ---------------------------------------------------------------- */
 
 /* The level that a box of this size belongs to. */
 static int64_t level_of(const pdm_tensor *rois, int64_t i, int64_t refer_level, int64_t refer_scale,
@@ -358,8 +356,7 @@ pdm_status pdm_kernel_distribute_fpn_proposals(pdm_k *k)
     return k->status;
 }
 
-/* ---- collect_fpn_proposals ----------------------------------------------------------------------
- */
+/* ---- collect_fpn_proposals ------------------------------------------------------------------- */
 
 typedef struct collected { /* all boxes of all levels behind each other */
     double *score;

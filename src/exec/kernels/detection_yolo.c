@@ -26,8 +26,7 @@ static bool check_head(pdm_k *k, head *d, const pdm_tensor *x)
     return PDM_K_OK(k);
 }
 
-/* ---- yolo_box -----------------------------------------------------------------------------------
- */
+/* ---- yolo_box -------------------------------------------------------------------------------- */
 
 #define YOLO_BOX(code, suffix, type, ...)                                                          \
     static type sigmoid_##suffix(type v)                                                           \
@@ -125,8 +124,7 @@ pdm_status pdm_kernel_yolo_box(pdm_k *k)
     return k->status;
 }
 
-/* ---- yolo_loss ----------------------------------------------------------------------------------
- */
+/* ---- yolo_loss ------------------------------------------------------------------------------- */
 
 /* A box by its middle and size, in parts of the image. */
 typedef struct mid_box {

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- gather -------------------------------------------------------------------------------------
- */
+/* ---- gather ---------------------------------------------------------------------------------- */
 
 /* Result 0: the dim of an axis of x replaced by those of the index (none: the axis goes). */
 static pdm_status gather(pdm_k *k, const pdm_tensor *x, const pdm_tensor *index, int axis)
@@ -62,8 +61,7 @@ pdm_status pdm_kernel_index_select(pdm_k *k)
     return k->status;
 }
 
-/* ---- tuples of indices --------------------------------------------------------------------------
- */
+/* ---- tuples of indices ----------------------------------------------------------------------- */
 
 /* Offsets of the rows that tuples in the last dim of `index` name, in elements of x; the caller
  * frees. NULL after a failure. */
@@ -165,8 +163,7 @@ pdm_status pdm_kernel_scatter_nd_add(pdm_k *k)
     return k->status;
 }
 
-/* ---- along an axis ------------------------------------------------------------------------------
- */
+/* ---- along an axis --------------------------------------------------------------------------- */
 
 /* index[i, j, ...] replaces the coordinate of one axis; other coordinates are the element's own. */
 typedef struct along {
@@ -367,8 +364,7 @@ pdm_status pdm_kernel_put_along_axis(pdm_k *k)
     return k->status;
 }
 
-/* ---- others -------------------------------------------------------------------------------------
- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 /* x [rows, n], index [rows, m]: elements of the same row */
 pdm_status pdm_kernel_index_sample(pdm_k *k)

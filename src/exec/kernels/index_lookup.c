@@ -118,8 +118,7 @@ pdm_status pdm_kernel_lookup_table_dequant(pdm_k *k)
     return k->status;
 }
 
-/* ---- made of ids --------------------------------------------------------------------------------
- */
+/* ---- made of ids ----------------------------------------------------------------------------- */
 
 /* x, num_classes. Old programs may name an element type and allow ids that are no class. */
 pdm_status pdm_kernel_one_hot(pdm_k *k)

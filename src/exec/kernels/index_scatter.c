@@ -64,8 +64,7 @@ pdm_status pdm_kernel_index_add(pdm_k *k)
     return k->status;
 }
 
-/* ---- index_put ----------------------------------------------------------------------------------
- */
+/* ---- index_put ------------------------------------------------------------------------------- */
 
 /* Indices of the leading dims of x, broadcast to one shape. A bool tensor stands for the indices of
  * its true elements, one vector for each of its dims. */

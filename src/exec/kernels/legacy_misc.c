@@ -370,8 +370,7 @@ pdm_status pdm_kernel_old_fusion_seqexpand_concat_fc(pdm_k *k)
     return k->status;
 }
 
-/* ---- fake_channel_wise_quantize_abs_max ---------------------------------------------------------
- */
+/* ---- fake_channel_wise_quantize_abs_max ------------------------------------------------------ */
 
 /* A test run takes the scales that the output variable holds already. */
 pdm_status pdm_kernel_old_fake_channel_wise_quantize(pdm_k *k)

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- tensors ------------------------------------------------------------------------------------
- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 void pdm_cx_load(const pdm_tensor *t, int64_t first, int64_t n, pdm_cx *out)
 {
@@ -111,8 +110,7 @@ void pdm_batches_at(const pdm_batches *batches, int64_t i, int64_t *a, int64_t *
     }
 }
 
-/* ---- products -----------------------------------------------------------------------------------
- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 void pdm_mat_mul(pdm_cx *out, const pdm_cx *a, const pdm_cx *b, int64_t m, int64_t p, int64_t n)
 {
@@ -137,8 +135,7 @@ void pdm_mat_adjoint(pdm_cx *out, const pdm_cx *a, int64_t m, int64_t n)
             out[j * m + i] = conj(a[i * n + j]);
 }
 
-/* ---- LU -----------------------------------------------------------------------------------------
- */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
 static void swap_rows(pdm_cx *a, int64_t n, int64_t i, int64_t j)
 {
@@ -207,8 +204,7 @@ void pdm_mat_solve_triangle(pdm_triangle how, const pdm_cx *a, int64_t n, pdm_cx
     }
 }
 
-/* ---- Cholesky -----------------------------------------------------------------------------------
- */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
 int64_t pdm_mat_cholesky(pdm_cx *a, int64_t n)
 {
@@ -231,8 +227,7 @@ int64_t pdm_mat_cholesky(pdm_cx *a, int64_t n)
     return 0;
 }
 
-/* ---- QR -----------------------------------------------------------------------------------------
- */
+/* ---- QR -------------------------------------------------------------------------------------- */
 
 /* Rows [first, m) of columns [from, to) of t (with `width` columns) are reflected along v. */
 static void reflect(pdm_cx *t, int64_t width, const pdm_cx *v, pdm_cx tau, int64_t first, int64_t m,

@@ -31,8 +31,7 @@ static void store_reals(pdm_tensor *t, int64_t first, int64_t n, const double *f
         pdm_set_double(t, first + i, from[i]);
 }
 
-/* ---- qr -----------------------------------------------------------------------------------------
- */
+/* ---- qr -------------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_qr(pdm_k *k)
 {
@@ -69,8 +68,7 @@ pdm_status pdm_kernel_qr(pdm_k *k)
     return k->status;
 }
 
-/* ---- svd ----------------------------------------------------------------------------------------
- */
+/* ---- svd ------------------------------------------------------------------------------------- */
 
 /* Columns of u (rows x small) and further ones, to a square. */
 static bool to_square(pdm_k *k, pdm_arena *arena, const pdm_cx *u, int64_t rows, int64_t small,
@@ -150,8 +148,7 @@ pdm_status pdm_kernel_svdvals(pdm_k *k)
     return k->status;
 }
 
-/* ---- eigenvalues --------------------------------------------------------------------------------
- */
+/* ---- eigenvalues ----------------------------------------------------------------------------- */
 
 /* A matrix of which only one triangle counts. */
 static void load_hermitian(const pdm_tensor *x, int64_t first, int64_t n, bool upper, pdm_cx *a)
@@ -251,8 +248,7 @@ pdm_status pdm_kernel_eigvals(pdm_k *k)
     return general(k, false);
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* Singular values, or sizes of eigenvalues, of matrix i. */
 static void spectrum(pdm_k *k, pdm_arena *arena, const pdm_tensor *x, const pdm_mats *m, int64_t i,
@@ -373,8 +369,7 @@ pdm_status pdm_kernel_matrix_rank_atol_rtol(pdm_k *k)
     return PDM_K_OK(k) ? ranks(k, x, &l) : k->status;
 }
 
-/* ---- least squares ------------------------------------------------------------------------------
- */
+/* ---- least squares --------------------------------------------------------------------------- */
 
 typedef struct squares {
     const pdm_tensor *x, *y;

@@ -7,8 +7,7 @@
 
 #define PI 3.14159265358979323846
 
-/* ---- one transform ------------------------------------------------------------------------------
- */
+/* ---- one transform --------------------------------------------------------------------------- */
 
 /* Transforms of n numbers: by halves when n is a power of two, else by a convolution of such a
  * length (Bluestein). */
@@ -131,8 +130,7 @@ static void along_axis(pdm_k *k, pdm_cx *data, int rank, const int64_t *dims, in
     pdm_arena_deinit(&arena);
 }
 
-/* ---- the ops ------------------------------------------------------------------------------------
- */
+/* ---- the ops --------------------------------------------------------------------------------- */
 
 typedef struct call {
     const pdm_tensor *x;
@@ -304,8 +302,7 @@ pdm_status pdm_kernel_fft_c2r(pdm_k *k)
     return k->status;
 }
 
-/* ---- frames -------------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* Lines of length n (outer x inner of them) against frames: place j of frame i is i * hop + j. */
 typedef struct frames {
@@ -405,8 +402,7 @@ pdm_status pdm_kernel_overlap_add(pdm_k *k)
     return k->status;
 }
 
-/* ---- stft ---------------------------------------------------------------------------------------
- */
+/* ---- stft ------------------------------------------------------------------------------------ */
 
 pdm_status pdm_kernel_stft(pdm_k *k)
 {

@@ -4,8 +4,7 @@
 
 #include "exec/kernels/linalg_dense.h"
 
-/* ---- one matrix in, one out ---------------------------------------------------------------------
- */
+/* ---- one matrix in, one out ------------------------------------------------------------------ */
 
 /* a (n x n) in place; spare: another n x n and n pivots. */
 typedef void (*square_fn)(pdm_k *k, pdm_cx *a, pdm_cx *spare, int64_t *pivot, int64_t n,
@@ -115,8 +114,7 @@ pdm_status pdm_kernel_matrix_power(pdm_k *k)
     return each_square(k, take_power);
 }
 
-/* ---- determinants -------------------------------------------------------------------------------
- */
+/* ---- determinants ---------------------------------------------------------------------------- */
 
 /* a = phase . e^log, a the determinant; a is destroyed. */
 static void determinant(pdm_cx *a, int64_t *pivot, int64_t n, pdm_cx *det, pdm_cx *phase,
@@ -186,8 +184,7 @@ pdm_status pdm_kernel_slogdet_v2(pdm_k *k)
     return determinants(k, true, true);
 }
 
-/* ---- LU -----------------------------------------------------------------------------------------
- */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_lu(pdm_k *k)
 {
@@ -300,8 +297,7 @@ pdm_status pdm_kernel_lu_unpack(pdm_k *k)
     return k->status;
 }
 
-/* ---- systems of equations -----------------------------------------------------------------------
- */
+/* ---- systems of equations -------------------------------------------------------------------- */
 
 typedef struct pair_call {
     const pdm_tensor *a, *b, *pivots; /* coefficients (or their factor), right sides */
@@ -449,8 +445,7 @@ pdm_status pdm_kernel_lu_solve(pdm_k *k)
     return each_pair(k, &c, false, solve_lu);
 }
 
-/* ---- multi_dot ----------------------------------------------------------------------------------
- */
+/* ---- multi_dot ------------------------------------------------------------------------------- */
 
 /* The result so far (rows x cols) times the next matrix. */
 static pdm_cx *times(pdm_k *k, pdm_arena *arena, const pdm_cx *a, int64_t rows, int64_t *cols,

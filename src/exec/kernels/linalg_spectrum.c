@@ -40,8 +40,7 @@ static void turn_rows(turn u, pdm_cx *a, int64_t n, int64_t p, int64_t q)
     }
 }
 
-/* ---- Hermitian matrices -------------------------------------------------------------------------
- */
+/* ---- Hermitian matrices ---------------------------------------------------------------------- */
 
 static void sort_columns(int64_t n, const double *keys, int64_t *index, bool down)
 {
@@ -94,8 +93,7 @@ bool pdm_mat_eigh(pdm_k *k, pdm_arena *arena, pdm_cx *a, int64_t n, double *w, p
     return true;
 }
 
-/* ---- singular values ----------------------------------------------------------------------------
- */
+/* ---- singular values ------------------------------------------------------------------------- */
 
 /* Make the columns of a (m x n) orthogonal; v (n x n) turns with them. */
 static void orthogonalize(pdm_cx *a, int64_t m, int64_t n, pdm_cx *v)
@@ -188,8 +186,7 @@ bool pdm_mat_svd(pdm_k *k, pdm_arena *arena, const pdm_cx *a, int64_t m, int64_t
     return true;
 }
 
-/* ---- any square matrix --------------------------------------------------------------------------
- */
+/* ---- any square matrix ----------------------------------------------------------------------- */
 
 /* h becomes zero below its first subdiagonal; z collects what turned it. */
 static void hessenberg(pdm_cx *h, pdm_cx *z, int64_t n, pdm_cx *v)

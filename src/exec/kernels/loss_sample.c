@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- nce ---------------------------------------------------------------------------------------
- */
+/* ---- nce ------------------------------------------------------------------------------------- */
 
 typedef struct noise {
     int64_t classes, samples, labels;
@@ -124,8 +123,7 @@ pdm_status pdm_kernel_nce(pdm_k *k)
     return k->status;
 }
 
-/* ---- margin_cross_entropy ----------------------------------------------------------------------
- */
+/* ---- margin_cross_entropy -------------------------------------------------------------------- */
 
 /* Cosines to the class of the label lose a margin: cos(m1 * angle + m2) - m3; all are scaled. */
 static bool margin_row(pdm_k *k, const pdm_tensor *x, int64_t row, int64_t label, double *values)

@@ -123,8 +123,7 @@ static const pdm_tensor *floats(pdm_k *k, size_t index)
     return PDM_K_OK(k) ? x : NULL;
 }
 
-/* ---- scales that are measured -------------------------------------------------------------------
- */
+/* ---- scales that are measured ---------------------------------------------------------------- */
 
 static pdm_status by_abs_max(pdm_k *k, bool back)
 {
@@ -180,8 +179,7 @@ pdm_status pdm_kernel_fake_channel_wise_quantize_dequantize_abs_max(pdm_k *k)
     return by_channel(k, true);
 }
 
-/* ---- scales that are given, or follow what was seen ---------------------------------------------
- */
+/* ---- scales that are given, or follow what was seen ------------------------------------------ */
 
 /* accum and state: operands and results with the running sums. Gives their quotient. */
 static double follow(pdm_k *k, const pdm_tensor *x, const size_t in[2], const size_t out[2])
@@ -273,8 +271,7 @@ pdm_status pdm_kernel_fake_quantize_range_abs_max(pdm_k *k)
     return k->status;
 }
 
-/* ---- quantize_linear, dequantize_linear ---------------------------------------------------------
- */
+/* ---- quantize_linear, dequantize_linear ------------------------------------------------------ */
 
 /* The integers: of PIR's attributes; 2.6.2 goes by the bits alone. */
 static grid linear_grid(pdm_k *k)
@@ -359,8 +356,7 @@ pdm_status pdm_kernel_dequantize_linear(pdm_k *k)
     return k->status;
 }
 
-/* ---- back to numbers ----------------------------------------------------------------------------
- */
+/* ---- back to numbers ------------------------------------------------------------------------- */
 
 static float largest_of_bits(pdm_k *k, int64_t bits)
 {
@@ -437,8 +433,7 @@ pdm_status pdm_kernel_dequantize_log(pdm_k *k)
     return k->status;
 }
 
-/* ---- weights in bytes ---------------------------------------------------------------------------
- */
+/* ---- weights in bytes ------------------------------------------------------------------------ */
 
 /*
  * Where row r of column c of a [rows, columns] matrix goes: within blocks of 16 rows the halves are
@@ -491,8 +486,7 @@ pdm_status pdm_kernel_weight_quantize(pdm_k *k)
     return k->status;
 }
 
-/* ---- another library's forms --------------------------------------------------------------------
- */
+/* ---- another library's forms ----------------------------------------------------------------- */
 
 static pdm_tensor *new_out(pdm_k *k, const pdm_tensor *x, pdm_dtype dtype)
 {

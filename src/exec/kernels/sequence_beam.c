@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- beam_search --------------------------------------------------------------------------------
- */
+/* ---- beam_search ----------------------------------------------------------------------------- */
 
 /* A candidate: it extends row `row` (a prefix) by `id`. */
 typedef struct item {
@@ -190,8 +189,7 @@ pdm_status pdm_kernel_beam_search(pdm_k *k)
     return k->status;
 }
 
-/* ---- beam_search_decode -------------------------------------------------------------------------
- */
+/* ---- beam_search_decode ---------------------------------------------------------------------- */
 
 /* A sentence, last word first. */
 typedef struct sentence {

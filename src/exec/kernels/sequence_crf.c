@@ -45,8 +45,7 @@ static void read_emissions(pdm_k *k, pdm_arena *arena, emissions *e, const pdm_t
     }
 }
 
-/* ---- crf_decoding -------------------------------------------------------------------------------
- */
+/* ---- crf_decoding ---------------------------------------------------------------------------- */
 
 /* The best path of one sequence. w: rows for start, end, then from tag to tag. */
 #define DECODE(code, suffix, type, ...)                                                            \
@@ -119,8 +118,7 @@ pdm_status pdm_kernel_crf_decoding(pdm_k *k)
     return k->status;
 }
 
-/* ---- linear_chain_crf ---------------------------------------------------------------------------
- */
+/* ---- linear_chain_crf ------------------------------------------------------------------------ */
 
 typedef struct crf { /* results; any may be NULL */
     pdm_tensor *alpha, *x_exps, *w_exps, *likelihood;
@@ -234,8 +232,7 @@ pdm_status pdm_kernel_legacy_linear_chain_crf(pdm_k *k)
     return k->status;
 }
 
-/* ---- viterbi_decode -----------------------------------------------------------------------------
- */
+/* ---- viterbi_decode -------------------------------------------------------------------------- */
 
 typedef struct viterbi {
     const pdm_tensor *x, *trans, *lengths;

@@ -1,8 +1,7 @@
 /* Judging and cleaning label sequences: ctc_align, edit_distance, chunk_eval. */
 #include "exec/kernels/scratch.h"
 
-/* ---- ctc_align ----------------------------------------------------------------------------------
- */
+/* ---- ctc_align ------------------------------------------------------------------------------- */
 
 /* Without blanks, and without repetitions when merging. Returns how many stay; out may be NULL. */
 static int64_t align(const pdm_tensor *x, int64_t first, int64_t n, int64_t blank, bool merge,
@@ -101,8 +100,7 @@ pdm_status pdm_kernel_ctc_align(pdm_k *k)
     return k->status;
 }
 
-/* ---- edit_distance ------------------------------------------------------------------------------
- */
+/* ---- edit_distance --------------------------------------------------------------------------- */
 
 typedef struct texts { /* sequences of labels, by LoD or padded */
     const pdm_tensor *t, *length;
@@ -208,8 +206,7 @@ pdm_status pdm_kernel_edit_distance(pdm_k *k)
     return k->status;
 }
 
-/* ---- chunk_eval ---------------------------------------------------------------------------------
- */
+/* ---- chunk_eval ------------------------------------------------------------------------------ */
 
 /* Numbers of the tags of a scheme; -1: it has no such tag. */
 typedef struct scheme {

@@ -1,8 +1,7 @@
 /* Graphs as lists of edges: send_u_recv, send_ue_recv, send_uv, segment_pool, reindex_graph. */
 #include "exec/kernels/scratch.h"
 
-/* ---- shapes -------------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* How the numbers of a row of x and a row of y meet: dims joined by broadcasting. */
 typedef struct meeting {
@@ -56,8 +55,7 @@ static bool meet(pdm_k *k, pdm_arena *arena, const pdm_tensor *x, const pdm_tens
     return PDM_K_OK(k);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 typedef enum reduction { SUM, MEAN, MAX, MIN, NUM_REDUCTIONS } reduction;
 
@@ -242,8 +240,7 @@ pdm_status pdm_kernel_send_uv(pdm_k *k)
     return k->status;
 }
 
-/* ---- segment_pool -------------------------------------------------------------------------------
- */
+/* ---- segment_pool ---------------------------------------------------------------------------- */
 
 /* Segment of each row, ascending; the number of segments. */
 static int64_t check_segments(pdm_k *k, const pdm_tensor *ids, int64_t rows)
@@ -303,8 +300,7 @@ pdm_status pdm_kernel_segment_pool(pdm_k *k)
     return k->status;
 }
 
-/* ---- reindex_graph ------------------------------------------------------------------------------
- */
+/* ---- reindex_graph --------------------------------------------------------------------------- */
 
 /* Node numbers -> places, open addressing. */
 typedef struct places {

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- sequence_pool ------------------------------------------------------------------------------
- */
+/* ---- sequence_pool --------------------------------------------------------------------------- */
 
 typedef enum pooling { AVERAGE, SUM, SQRT, MAX, LAST, FIRST, NUM_POOLINGS } pooling;
 
@@ -88,8 +87,7 @@ pdm_status pdm_kernel_sequence_pool(pdm_k *k)
     return k->status;
 }
 
-/* ---- sequence_softmax ---------------------------------------------------------------------------
- */
+/* ---- sequence_softmax ------------------------------------------------------------------------ */
 
 #define SOFTMAX(code, suffix, type, ...)                                                           \
     static void softmax_##suffix(const pdm_seqs *seqs, const type *x, type *out)                   \
@@ -123,8 +121,7 @@ pdm_status pdm_kernel_sequence_softmax(pdm_k *k)
     return k->status;
 }
 
-/* ---- sequence_conv ------------------------------------------------------------------------------
- */
+/* ---- sequence_conv --------------------------------------------------------------------------- */
 
 typedef struct context {
     int64_t width, outs;       /* numbers of a row of x, of the result */

@@ -32,8 +32,7 @@ static bool has_rows(pdm_k *k, const pdm_tensor *t)
     return PDM_K_OK(k);
 }
 
-/* ---- expansion ----------------------------------------------------------------------------------
- */
+/* ---- expansion ------------------------------------------------------------------------------- */
 
 /* Sequence i of x as often as sequence i of y is long. */
 pdm_status pdm_kernel_sequence_expand(pdm_k *k)
@@ -109,8 +108,7 @@ pdm_status pdm_kernel_legacy_sequence_expand_as(pdm_k *k)
     return k->status;
 }
 
-/* ---- concat, reverse, slice
- * ----------------------------------------------------------------------- */
+/* ---- concat, reverse, slice ------------------------------------------------------------------ */
 
 /* Checks the operands and adds up the offsets; the operands' last LoD levels in seqs. */
 static int64_t *joined_offsets(pdm_k *k, pdm_arena *arena, size_t n, pdm_seqs *seqs)
@@ -222,8 +220,7 @@ pdm_status pdm_kernel_legacy_sequence_slice(pdm_k *k)
     return k->status;
 }
 
-/* ---- reshape, erase, enumerate, scatter ---------------------------------------------------------
- */
+/* ---- reshape, erase, enumerate, scatter ------------------------------------------------------ */
 
 /* Rows of new_dim numbers; each sequence keeps its numbers. */
 pdm_status pdm_kernel_legacy_sequence_reshape(pdm_k *k)
@@ -362,8 +359,7 @@ pdm_status pdm_kernel_legacy_sequence_scatter(pdm_k *k)
     return k->status;
 }
 
-/* ---- padding ------------------------------------------------------------------------------------
- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 /* Fill rows [from, to) of out with the pad value: one number, or a row of them. */
 static void fill_rows(pdm_tensor *out, int64_t from, int64_t to, int64_t row, const pdm_tensor *pad)
@@ -450,8 +446,7 @@ pdm_status pdm_kernel_legacy_sequence_unpad(pdm_k *k)
     return k->status;
 }
 
-/* ---- lod_reset ----------------------------------------------------------------------------------
- */
+/* ---- lod_reset ------------------------------------------------------------------------------- */
 
 /* Offsets of the new level: y's numbers, or the attribute. NULL: failed. */
 static int64_t *new_level(pdm_k *k, pdm_arena *arena, const pdm_tensor *y, int64_t *out_n)

@@ -8,8 +8,7 @@
 
 #include "exec/kernels/detection_impl.h"
 
-/* ---- neighbors ----------------------------------------------------------------------------------
- */
+/* ---- neighbors ------------------------------------------------------------------------------- */
 
 /* Columns of a sparse matrix: neighbors of node n are row[colptr[n]] to row[colptr[n + 1] - 1]. */
 typedef struct graph {
@@ -159,8 +158,7 @@ pdm_status pdm_kernel_weighted_sample_neighbors(pdm_k *k)
     return PDM_K_OK(k) ? sample_all(k, &g, x) : k->status;
 }
 
-/* ---- hops ---------------------------------------------------------------------------------------
- */
+/* ---- hops ------------------------------------------------------------------------------------ */
 
 typedef struct hops {
     int64_t *place; /* of each node of the graph, plus 1; 0: not met yet */
@@ -231,8 +229,7 @@ pdm_status pdm_kernel_graph_khop_sampler(pdm_k *k)
     return k->status;
 }
 
-/* ---- tdm_sampler --------------------------------------------------------------------------------
- */
+/* ---- tdm_sampler ----------------------------------------------------------------------------- */
 
 typedef struct layers {
     const pdm_tensor *x, *travel, *layer;
@@ -346,8 +343,7 @@ pdm_status pdm_kernel_tdm_sampler(pdm_k *k)
     return k->status;
 }
 
-/* ---- class_center_sample ------------------------------------------------------------------------
- */
+/* ---- class_center_sample --------------------------------------------------------------------- */
 
 /* The classes that occur, ascending, then others by chance until there are enough; labels by place.
  */

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* ---- match_matrix_tensor ------------------------------------------------------------------------
- */
+/* ---- match_matrix_tensor --------------------------------------------------------------------- */
 
 typedef struct matching {
     const pdm_tensor *x, *y, *w;
@@ -96,8 +95,7 @@ pdm_status pdm_kernel_match_matrix_tensor(pdm_k *k)
     return k->status;
 }
 
-/* ---- hash ---------------------------------------------------------------------------------------
- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 #define P1 0x9e3779b185ebca87u
 #define P2 0xc2b2ae3d27d4eb4fu
@@ -185,8 +183,7 @@ pdm_status pdm_kernel_hash(pdm_k *k)
     return k->status;
 }
 
-/* ---- cvm ----------------------------------------------------------------------------------------
- */
+/* ---- cvm ------------------------------------------------------------------------------------- */
 
 /* The first two numbers of a row are shows and clicks: logarithms, or dropped. */
 pdm_status pdm_kernel_cvm(pdm_k *k)
@@ -216,8 +213,7 @@ pdm_status pdm_kernel_cvm(pdm_k *k)
     return k->status;
 }
 
-/* ---- tdm_child ----------------------------------------------------------------------------------
- */
+/* ---- tdm_child ------------------------------------------------------------------------------- */
 
 /* Rows of the tree: item, layer, parent, children (0: none). */
 pdm_status pdm_kernel_tdm_child(pdm_k *k)
@@ -261,8 +257,7 @@ pdm_status pdm_kernel_tdm_child(pdm_k *k)
     return k->status;
 }
 
-/* ---- im2sequence --------------------------------------------------------------------------------
- */
+/* ---- im2sequence ----------------------------------------------------------------------------- */
 
 typedef struct windows {
     int64_t kernel[PDM_K_MAX_INTS], stride[PDM_K_MAX_INTS], pad[PDM_K_MAX_INTS];
@@ -359,8 +354,7 @@ pdm_status pdm_kernel_im2sequence(pdm_k *k)
     return k->status;
 }
 
-/* ---- add_position_encoding ----------------------------------------------------------------------
- */
+/* ---- add_position_encoding ------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_add_position_encoding(pdm_k *k)
 {

@@ -82,8 +82,7 @@ pdm_status pdm_kernel_fill(pdm_k *k)
     return k->status;
 }
 
-/* ---- series -------------------------------------------------------------------------------------
- */
+/* ---- series ---------------------------------------------------------------------------------- */
 
 static pdm_status arange_ints(pdm_k *k, pdm_dtype dtype)
 {

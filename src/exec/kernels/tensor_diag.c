@@ -147,8 +147,7 @@ pdm_status pdm_kernel_diag_embed(pdm_k *k)
     return k->status;
 }
 
-/* ---- filling ------------------------------------------------------------------------------------
- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 /* Without wrap the diagonal ends with as many elements as the first square has. */
 pdm_status pdm_kernel_fill_diagonal(pdm_k *k)
@@ -217,8 +216,7 @@ pdm_status pdm_kernel_fill_diagonal_tensor(pdm_k *k)
     return k->status;
 }
 
-/* ---- triangles ----------------------------------------------------------------------------------
- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
 static int64_t clamp(int64_t value, int64_t high)
 {

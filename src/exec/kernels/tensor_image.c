@@ -139,8 +139,7 @@ pdm_status pdm_kernel_temporal_shift(pdm_k *k)
     return k->status;
 }
 
-/* ---- blocks of an image as columns, and back ----------------------------------------------------
- */
+/* ---- blocks of an image as columns, and back ------------------------------------------------- */
 
 typedef struct blocks {
     int64_t kernel[2], stride[2], pad[4], dilation[2]; /* pad: top, left, bottom, right */

@@ -5,8 +5,7 @@
 
 #include "base/checked.h"
 
-/* ---- boxes --------------------------------------------------------------------------------------
- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 void pdm_box_add(pdm_box *box, int64_t dim, int64_t to, int64_t from)
 {
@@ -260,8 +259,7 @@ void *pdm_k_out_copy(pdm_k *k, const pdm_tensor *x)
     return out;
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 bool pdm_shape_rank(pdm_k *k, size_t rank)
 {
@@ -375,8 +373,7 @@ pdm_status pdm_share_reshaped(pdm_k *k, const pdm_tensor *x, int rank, const int
     return k->status;
 }
 
-/* ---- indices ------------------------------------------------------------------------------------
- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 int64_t *pdm_indices(pdm_k *k, const pdm_tensor *t, int64_t limit, bool wrap)
 {
@@ -406,8 +403,7 @@ int64_t *pdm_indices(pdm_k *k, const pdm_tensor *t, int64_t limit, bool wrap)
     return out;
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------
- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 #define ADD(code, suffix, type, acc, load, store, ...)                                             \
     static void add_##suffix(void *to, const void *from, int64_t n)                                \
@@ -505,8 +501,7 @@ void pdm_fill_elements(pdm_k *k, void *to, const pdm_element *value, size_t size
     pdm_box_copy(k, &box, size, to, value->bytes);
 }
 
-/* ---- random -------------------------------------------------------------------------------------
- */
+/* ---- random ---------------------------------------------------------------------------------- */
 
 pdm_rng *pdm_random_of(pdm_k *k, pdm_rng *own)
 {

@@ -10,8 +10,7 @@
 /* Bytes below which work is not split among threads. */
 #define PDM_MOVE_GRAIN 65536
 
-/* ---- boxes -------------------------------------------------------------------------------------
- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /* Dims of a box; more than a tensor has, since dims may be taken apart. */
 #define PDM_BOX_RANK (2 * PDM_MAX_RANK + 2)
@@ -45,8 +44,7 @@ pdm_status pdm_take(pdm_k *k, const pdm_tensor *x, int axis, const int64_t *inde
 /* Result 0 as a copy of x, LoD too; NULL after a failure or when nobody wants it. */
 void *pdm_k_out_copy(pdm_k *k, const pdm_tensor *x);
 
-/* ---- shapes ------------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* Shapes joined by broadcasting, right-aligned; false when they do not fit (the call failed). */
 bool pdm_shape_broadcast(pdm_k *k, int rank, const int64_t *dims, int *out_rank, int64_t *out_dims);
@@ -71,15 +69,13 @@ void pdm_drop_lod(pdm_k *k, size_t index);                               /* the 
 pdm_status pdm_share_reshaped(pdm_k *k, const pdm_tensor *x, int rank, const int64_t *dims,
                               bool rows);
 
-/* ---- indices -----------------------------------------------------------------------------------
- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 /* Indices of an int32 or int64 tensor as int64, made non-negative with `limit` (negative ones count
  * from the end when `wrap`) and checked; the caller frees. NULL after a failure. */
 int64_t *pdm_indices(pdm_k *k, const pdm_tensor *t, int64_t limit, bool wrap);
 
-/* ---- arithmetic --------------------------------------------------------------------------------
- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* to[i] += from[i], calculated as the element type is. */
 void pdm_add_elements(pdm_k *k, pdm_dtype dtype, void *to, const void *from, int64_t n);
@@ -97,8 +93,7 @@ pdm_element pdm_element_of_double(double value, pdm_dtype dtype);
 /* Elements all alike. */
 void pdm_fill_elements(pdm_k *k, void *to, const pdm_element *value, size_t size, int64_t n);
 
-/* ---- random ------------------------------------------------------------------------------------
- */
+/* ---- random ---------------------------------------------------------------------------------- */
 
 /* The generator of the call: the attribute `seed` when it is not 0, else the run's. */
 pdm_rng *pdm_random_of(pdm_k *k, pdm_rng *own);

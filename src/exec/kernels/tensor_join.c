@@ -14,8 +14,7 @@ static int64_t behind(const pdm_tensor *x, int axis)
     return pdm_k_product(x->dims, axis + 1, x->rank);
 }
 
-/* ---- concat -------------------------------------------------------------------------------------
- */
+/* ---- concat ---------------------------------------------------------------------------------- */
 
 static bool fits(pdm_k *k, const pdm_tensor *first, const pdm_tensor *x, int axis)
 {
@@ -113,8 +112,7 @@ pdm_status pdm_kernel_concat(pdm_k *k)
     return k->status;
 }
 
-/* ---- stack --------------------------------------------------------------------------------------
- */
+/* ---- stack ----------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_stack(pdm_k *k)
 {
@@ -150,8 +148,7 @@ pdm_status pdm_kernel_stack(pdm_k *k)
     return k->status;
 }
 
-/* ---- split --------------------------------------------------------------------------------------
- */
+/* ---- split ----------------------------------------------------------------------------------- */
 
 /* How many results a vector result has; a lone tensor counts as one. */
 static size_t parts_wanted(const pdm_k *k)
@@ -286,8 +283,7 @@ pdm_status pdm_kernel_unstack(pdm_k *k)
     return unbind(k, false);
 }
 
-/* ---- others -------------------------------------------------------------------------------------
- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 /* Vectors to grids: result i repeats operand i along all axes but i. */
 pdm_status pdm_kernel_meshgrid(pdm_k *k)

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- transpose ----------------------------------------------------------------------------------
- */
+/* ---- transpose ------------------------------------------------------------------------------- */
 
 pdm_status pdm_kernel_transpose(pdm_k *k)
 {
@@ -38,8 +37,7 @@ pdm_status pdm_kernel_transpose(pdm_k *k)
     return k->status;
 }
 
-/* ---- repetition ---------------------------------------------------------------------------------
- */
+/* ---- repetition ------------------------------------------------------------------------------ */
 
 /* x broadcast to dims, which fit. */
 static void expand_into(pdm_k *k, const pdm_tensor *x, int rank, const int64_t *dims, void *out)
@@ -218,8 +216,7 @@ pdm_status pdm_kernel_repeat_interleave_with_tensor_index(pdm_k *k)
     return k->status;
 }
 
-/* ---- turning ------------------------------------------------------------------------------------
- */
+/* ---- turning --------------------------------------------------------------------------------- */
 
 /* The order of elements is turned round along some axes. */
 static pdm_status flip(pdm_k *k, const pdm_tensor *x, const int64_t *given, size_t n)

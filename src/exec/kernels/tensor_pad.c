@@ -67,8 +67,7 @@ pdm_status pdm_kernel_pad(pdm_k *k)
     return k->status;
 }
 
-/* ---- reflect, replicate, circular ---------------------------------------------------------------
- */
+/* ---- reflect, replicate, circular ------------------------------------------------------------ */
 
 typedef enum pad_mode { REFLECT, REPLICATE, CIRCULAR } pad_mode;
 

@@ -38,8 +38,7 @@ static pdm_status draw_like(pdm_k *k, draw_fn fn, const double *p)
     return x ? draw(k, x->dtype, (size_t)x->rank, x->dims, fn, p) : k->status;
 }
 
-/* ---- uniform, normal ----------------------------------------------------------------------------
- */
+/* ---- uniform, normal ------------------------------------------------------------------------- */
 
 /* [p0, p1) */
 static double uniform(pdm_rng *rng, const double *p)
@@ -135,8 +134,7 @@ pdm_status pdm_kernel_truncated_gaussian_random(pdm_k *k)
     return draw(k, dtype_or(k, PDM_F32), rank, dims, truncated, p);
 }
 
-/* ---- integers -----------------------------------------------------------------------------------
- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* Below n without bias. */
 static uint64_t below(pdm_rng *rng, uint64_t n)
@@ -250,8 +248,7 @@ pdm_status pdm_kernel_shuffle_batch(pdm_k *k)
     return k->status;
 }
 
-/* ---- distributions of one parameter each element ------------------------------------------------
- */
+/* ---- distributions of one parameter each element --------------------------------------------- */
 
 /* Gamma of shape `alpha` and scale 1 (Marsaglia and Tsang). */
 static double gamma_of(pdm_rng *rng, double alpha)
@@ -400,8 +397,7 @@ pdm_status pdm_kernel_seed(pdm_k *k)
     return k->status;
 }
 
-/* ---- samples of rows ----------------------------------------------------------------------------
- */
+/* ---- samples of rows ------------------------------------------------------------------------- */
 
 /* Weights of a row; false when they are none. Gives their sum and how many are positive. */
 static bool weights_of(pdm_k *k, const pdm_tensor *x, int64_t row, int64_t n, double *weights,

@@ -1,8 +1,7 @@
 /* The same elements in another shape; shapes as tensors. */
 #include "exec/kernels/tensor_impl.h"
 
-/* ---- reshape ------------------------------------------------------------------------------------
- */
+/* ---- reshape --------------------------------------------------------------------------------- */
 
 /* How many elements the dim -1 stands for. In a tensor without elements dims of 0 are left out of
  * the count when the new shape has some too. */
@@ -155,8 +154,7 @@ pdm_status pdm_kernel_unsqueeze(pdm_k *k)
     return pdm_share_reshaped(k, x, n, dims, true);
 }
 
-/* ---- shapes as tensors --------------------------------------------------------------------------
- */
+/* ---- shapes as tensors ----------------------------------------------------------------------- */
 
 static pdm_status shape_of(pdm_k *k, pdm_dtype dtype)
 {

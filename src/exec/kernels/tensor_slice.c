@@ -190,8 +190,7 @@ pdm_status pdm_kernel_crop(pdm_k *k)
     return k->status;
 }
 
-/* ---- views of any strides -----------------------------------------------------------------------
- */
+/* ---- views of any strides -------------------------------------------------------------------- */
 
 /* Whether elements first + sum of i * stride all lie in [0, count). */
 static bool within(int64_t count, int64_t first, int rank, const int64_t *dims,
@@ -262,8 +261,7 @@ pdm_status pdm_kernel_set(pdm_k *k)
     return source ? as_strided(k, source) : k->status;
 }
 
-/* ---- assignment ---------------------------------------------------------------------------------
- */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 /* What is assigned: elements of x's type, and their shape. */
 typedef struct source {

@@ -59,8 +59,7 @@ static int64_t limit(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* ---- roi_align ----------------------------------------------------------------------------------
- */
+/* ---- roi_align ------------------------------------------------------------------------------- */
 
 #define ALIGN(code, suffix, type, ...)                                                             \
     static type sample_##suffix(const type *map, int64_t h, int64_t w, type y, type x)             \
@@ -141,8 +140,7 @@ pdm_status pdm_kernel_roi_align(pdm_k *k)
     return k->status;
 }
 
-/* ---- roi_pool -----------------------------------------------------------------------------------
- */
+/* ---- roi_pool -------------------------------------------------------------------------------- */
 
 typedef struct window {
     int64_t y0, y1, x0, x1;
@@ -219,8 +217,7 @@ pdm_status pdm_kernel_roi_pool(pdm_k *k)
     return k->status;
 }
 
-/* ---- psroi_pool ---------------------------------------------------------------------------------
- */
+/* ---- psroi_pool ------------------------------------------------------------------------------ */
 
 #define PSROI(code, suffix, type, ...)                                                             \
     static void psroi_##suffix(const pool *p, const type *in, const type *boxes, type *out)        \
@@ -279,8 +276,7 @@ pdm_status pdm_kernel_psroi_pool(pdm_k *k)
     return k->status;
 }
 
-/* ---- prroi_pool ---------------------------------------------------------------------------------
- */
+/* ---- prroi_pool ------------------------------------------------------------------------------ */
 
 /* Weight of grid line i in the integral of linear interpolation from a to b. */
 static double line_weight(double a, double b, int64_t i)
@@ -346,8 +342,7 @@ pdm_status pdm_kernel_legacy_prroi_pool(pdm_k *k)
     return k->status;
 }
 
-/* ---- deformable_psroi_pooling -------------------------------------------------------------------
- */
+/* ---- deformable_psroi_pooling ---------------------------------------------------------------- */
 
 typedef struct deformable {
     pool p;

@@ -16,8 +16,7 @@
 
 Suite *pdm_suite_file(void);
 
-/* ---- faults: these definitions come before those of libc
- * ------------------------------------------ */
+/* ---- faults: these definitions come before those of libc ------------------------------------- */
 
 static struct {
     bool no_tmpfile, no_proc_link, no_empty_path;
@@ -101,8 +100,7 @@ int linkat(int from_at, const char *from, int to_at, const char *to, int flags)
     return (int)syscall(SYS_linkat, from_at, from, to_at, to, flags);
 }
 
-/* ---- helpers
- * -------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static char last_id[64], last_message[512];
 
@@ -143,8 +141,7 @@ static pdm_status write_text(const char *name, const char *text, bool replace)
     return status;
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 START_TEST(read_whole)
 {
@@ -235,8 +232,7 @@ START_TEST(names_are_bytes)
 }
 END_TEST
 
-/* ---- outputs
- * -------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 START_TEST(output_appears_when_published)
 {
@@ -480,8 +476,7 @@ START_TEST(killed_writer_leaves_nothing)
 }
 END_TEST
 
-/* ---- copies
- * --------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 enum { SPARSE_SIZE = 64 << 20 };
 

@@ -9,8 +9,7 @@
 
 Suite *pdm_suite_params(void);
 
-/* ---- writing records
- * ------------------------------------------------------------------------------ */
+/* ---- writing records ------------------------------------------------------------------------- */
 
 static void put_number(pdm_buf *b, uint64_t value, int bytes)
 {
@@ -68,8 +67,7 @@ static void put_f32(pdm_buf *b, int64_t n)
     put_zeros(b, (size_t)n * 4);
 }
 
-/* ---- reading them
- * --------------------------------------------------------------------------------- */
+/* ---- reading them ---------------------------------------------------------------------------- */
 
 static char last_id[64], last_message[512], last_var[128], last_hint[256];
 static int num_messages;

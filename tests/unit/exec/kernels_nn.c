@@ -12,8 +12,7 @@
 
 Suite *pdm_suite_kernels_nn(void);
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 #define MAX 12
 
@@ -126,8 +125,7 @@ static void end(call *c)
     }
 }
 
-/* ---- rounding of products ----------------------------------------------------------------------
- */
+/* ---- rounding of products -------------------------------------------------------------------- */
 
 static float product(const float *x, const float *y, int64_t cols, int64_t j, int64_t begin_,
                      int64_t end_)
@@ -195,8 +193,7 @@ START_TEST(one_row)
 }
 END_TEST
 
-/* ---- convolution against plain loops -----------------------------------------------------------
- */
+/* ---- convolution against plain loops --------------------------------------------------------- */
 
 typedef struct conv_case {
     int64_t channels, out, groups, size[2], kernel[2], stride[2], pad[4], dilation[2];
@@ -310,8 +307,7 @@ START_TEST(threads)
 }
 END_TEST
 
-/* ---- edges -------------------------------------------------------------------------------------
- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 typedef struct edge {
     const char *op;

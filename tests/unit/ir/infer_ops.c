@@ -211,8 +211,7 @@ static const row rows[] = {
     {"builtin.slice", "vec[2xf32,3xi64]", "index:1", "3xi64"},
 };
 
-/* ---- writing the module of a row
- * --------------------------------------------------------------------------- */
+/* ---- writing the module of a row ------------------------------------------------------------- */
 
 typedef struct text {
     char s[8192];
@@ -344,8 +343,7 @@ static void put_module(const row *r, text *out)
     free(o);
 }
 
-/* ---- running it
- * -------------------------------------------------------------------------------------------- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 /* Forget what the row says, so that a hook that does nothing is noticed. */
 static pdm_ir_type scramble(pdm_ir_context *context, pdm_ir_type type)
@@ -399,9 +397,7 @@ START_TEST(each_row)
 }
 END_TEST
 
-/* ---- regions
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static const char loop[] =
     "pir version 4 trainable {\n"

@@ -40,8 +40,7 @@ static char *program(const char *ops, int version)
     return text;
 }
 
-/* ---- refusals
- * ---------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* code: I invalid, U unsupported. Parts of the messages, all of which must be there, separated by
  * '|'. */
@@ -229,8 +228,7 @@ START_TEST(tells_all)
 }
 END_TEST
 
-/* ---- attributes and types
- * ---------------------------------------------------------------------------------- */
+/* ---- attributes and types -------------------------------------------------------------------- */
 
 /* Attributes and types that are written as they were read. */
 static const char *const attrs[] = {
@@ -471,8 +469,7 @@ START_TEST(recognises)
 }
 END_TEST
 
-/* ---- versions, nesting, memory
- * ----------------------------------------------------------------------------- */
+/* ---- versions, nesting, memory --------------------------------------------------------------- */
 
 START_TEST(versions)
 {

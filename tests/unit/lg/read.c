@@ -291,8 +291,7 @@ START_TEST(slots_are_sorted_and_names_shared)
 }
 END_TEST
 
-/* ---- wrong content
- * --------------------------------------------------------------------------------- */
+/* ---- wrong content --------------------------------------------------------------------------- */
 
 static pdm_status read_attr(pdm_buf *attr, lg_log *log)
 {
@@ -429,8 +428,7 @@ START_TEST(files_that_are_no_program)
 }
 END_TEST
 
-/* ---- fixtures
- * -------------------------------------------------------------------------------------- */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 static const struct bad {
     const char *name;

@@ -10,8 +10,7 @@
 #include "base/diag.h"
 #include "legacy_graph/program.h"
 
-/* ---- messages: fields are appended to a buffer that the caller initialised
- * ------------------------- */
+/* ---- messages: fields are appended to a buffer that the caller initialised ------------------- */
 
 void put_varint(pdm_buf *to, uint64_t value);
 void put_int(pdm_buf *to, unsigned field, int64_t value);
@@ -32,8 +31,7 @@ void put_block_attr(pdm_buf *attrs, const char *name, int32_t block);
 /* The fields idx and parent_idx. */
 void put_indices(pdm_buf *block, int32_t idx, int32_t parent);
 
-/* ---- reading
- * --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct lg_log {
     pdm_diag_sink sink;
