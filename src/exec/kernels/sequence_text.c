@@ -281,12 +281,14 @@ static bool read_windows(pdm_k *k, windows *v, const pdm_tensor *x)
         pdm_k_fail(k, "kernels, strides, paddings or out_stride have a wrong number of values");
     for (int i = 0; PDM_K_OK(k) && i < 2; i++)
         if (v->kernel[i] < 1 || v->stride[i] < 1 || v->shrink[i] < 1 || v->pad[i] < 0 ||
-            v->pad[i + 2] < 0 || v->kernel[i] > INT32_MAX || v->pad[i] > INT32_MAX ||
-            v->pad[i + 2] > INT32_MAX)
+            v->pad[i + 2] < 0 || v->kernel[i] > INT32_MAX || v->stride[i] > INT32_MAX ||
+            v->pad[i] > INT32_MAX || v->pad[i + 2] > INT32_MAX)
             pdm_k_fail(k, "kernels, strides or paddings are out of range");
     v->channels = x->dims[1];
     v->h = x->dims[2];
     v->w = x->dims[3];
+    if (PDM_K_OK(k) && (v->h > INT32_MAX || v->w > INT32_MAX))
+        pdm_k_fail(k, "the images are too large");
     return PDM_K_OK(k);
 }
 
@@ -297,6 +299,11 @@ static void grid(pdm_k *k, const windows *v, const pdm_tensor *y, int64_t i, int
 
     for (int d = 0; y && d < 2; d++) {
         const int64_t real = pdm_get_int(y, 2 * i + d);
+        if (real < 0 || real > INT32_MAX) {
+            pdm_k_fail(k, "image %lld is %lld long", (long long)i, (long long)real);
+            *h = *w = 0;
+            return;
+        }
         size[d] = real / v->shrink[d] + (real % v->shrink[d] != 0);
     }
     *h = steps(v, size[0], 0);
@@ -315,8 +322,10 @@ static void put_window(const windows *v, const pdm_tensor *x, int64_t image, int
                 const int64_t r = row * v->stride[0] + i - v->pad[0];
                 const int64_t s = col * v->stride[1] + j - v->pad[1];
                 const bool inside = r >= 0 && r < v->h && s >= 0 && s < v->w;
-                const int64_t from = ((image * v->channels + c) * v->h + r) * v->w + s;
-                pdm_set_double(out, at, inside ? pdm_get_double(x, from) : 0);
+                double value = 0;
+                if (inside)
+                    value = pdm_get_double(x, ((image * v->channels + c) * v->h + r) * v->w + s);
+                pdm_set_double(out, at, value);
             }
 }
 
