@@ -30,11 +30,11 @@ class Skip(Exception):
 
 
 class Bench:
-    def __init__(self, build):
+    def __init__(self, build, *tools):
         self.build = os.path.abspath(build)
         self.program = os.path.join(self.build, "src", "cli", "pdmigrate")
         self.missed = 0
-        subprocess.run(["make", "-s", "-C", self.build, "bench/measure", "bench/translate"], check=True)
+        subprocess.run(["make", "-s", "-C", self.build, *tools], check=True)
 
     def promise(self, text, kept):
         """Print one result line."""
@@ -60,16 +60,16 @@ def framework():
     return done.stdout.strip()
 
 
-def detector():
-    """Folder of the model, fetched if need be."""
+def fetched(model):
+    """Folder of a model, fetched if need be."""
     path = os.path.join(TOP, "fixtures", "fetch-models.py")
     spec = importlib.util.spec_from_file_location("fetch_models", path)
     fetch = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fetch)
-    done = subprocess.run([sys.executable, path, MODEL], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run([sys.executable, path, model], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise Skip(done.stdout.strip())
-    return os.path.join(fetch.default_dest(), MODEL)
+    return os.path.join(fetch.default_dest(), model)
 
 
 def memory_folder():
@@ -85,7 +85,7 @@ def ours(b, source, folder, times):
 
 
 def part_process(b):
-    source, python = detector(), framework()
+    source, python = fetched(MODEL), framework()
     route = os.path.join(HERE, "official_route.py")
     with memory_folder() as tmp, tempfile.TemporaryDirectory() as disk:
         for folder in (tmp, disk):
@@ -104,7 +104,7 @@ def part_process(b):
 
 
 def part_translate(b):
-    model, python = os.path.join(detector(), "inference.pdmodel"), framework()
+    model, python = os.path.join(fetched(MODEL), "inference.pdmodel"), framework()
     t = b.tool("translate", "20", model)
     done = subprocess.run([python, os.path.join(HERE, "official_route.py"), "--translate", "20", model],
                           check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -154,7 +154,7 @@ def main():
     ap.add_argument("--only", metavar="PART,...", default=",".join(PARTS))
     ap.add_argument("--check", action="store_true")
     a = ap.parse_args()
-    b = Bench(a.build)
+    b = Bench(a.build, "bench/measure", "bench/translate")
     for name in a.only.split(","):
         if name not in PARTS:
             ap.error("no such part: %s" % name)

@@ -1,6 +1,6 @@
-# Benchmarks: bench/convert.py BUILD builds the first two on demand and runs everything; bench/phases is for
-# whoever wants to know where the time goes.
-EXTRA_PROGRAMS = bench/measure bench/translate bench/phases
+# Benchmarks: `make bench` runs convert.py and run.py, which build the helpers that they need; bench/phases is for whoever wants
+# to know where the time of a conversion goes.
+EXTRA_PROGRAMS = bench/measure bench/translate bench/phases bench/session
 CLEANFILES += $(EXTRA_PROGRAMS)
 
 bench_measure_SOURCES = bench/measure.c
@@ -9,10 +9,22 @@ bench_translate_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 bench_translate_LDADD = $(PDM_API_LIBS)
 bench_translate_SOURCES = bench/translate.c
 
+bench_session_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
+bench_session_LDADD = $(PDM_API_LIBS)
+bench_session_SOURCES = bench/session.c
+
 bench_phases_LDADD = $(PDM_API_LIBS)
 bench_phases_SOURCES = bench/phases.c
 
 EXTRA_DIST += \
 	bench/convert.py \
 	bench/official_route.py \
-	bench/programs.py
+	bench/openvino-setup \
+	bench/peer.py \
+	bench/programs.py \
+	bench/run.py
+
+bench: all
+	$(top_srcdir)/bench/convert.py $(top_builddir)
+	$(top_srcdir)/bench/run.py $(top_builddir)
+.PHONY: bench
