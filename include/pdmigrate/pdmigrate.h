@@ -275,6 +275,7 @@ typedef struct pdm_plan_options {
     size_t size;
     const char *const *fetch; /* legacy models: names of the outputs; replaces fetch ops */
     size_t num_fetch;
+    bool any_shape; /* sessions take inputs of other shapes than the model declares */
 } pdm_plan_options;
 
 /*
@@ -333,7 +334,8 @@ PDM_API PDM_MUST_USE pdm_status pdm_session_set_inputs(pdm_session *session,
                                                        const pdm_bundle *bundle);
 /*
  * Set an input to numbers drawn from seed: float in [-1, 1), integers 0 or 1, bool. dims NULL: as
- * the model declares it, 1 for what it leaves open.
+ * the model declares it, 1 for what it leaves open. An input that a legacy model declares with LoD
+ * gets up to three sequences a level (dims NULL: six rows), the same for inputs of as many rows.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_set_random(pdm_session *session, const char *name,
                                                        const int64_t *dims, size_t rank,

@@ -50,6 +50,7 @@ pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *optio
     if (!plan)
         return PDM_NOMEM;
     plan->model = model;
+    plan->any_shape = given.any_shape;
     status = module_of(plan, &given, &sink, &module);
     if (status == PDM_OK)
         status = pdm_api_check_cancel(model->context);

@@ -18,6 +18,7 @@ struct pdm_plan {
     const pdm_model *model;
     pdm_ir_module *owned; /* the translation of a legacy model */
     pdm_exec_plan *exec;
+    bool any_shape;
 };
 
 /* Where the LoD pointers of a view stand. */

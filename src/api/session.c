@@ -139,6 +139,47 @@ static bool same_shape(pdm_ir_type type, const pdm_tensor *t)
     return true;
 }
 
+/* The variable of an input in the legacy program, NULL when there is none. */
+static const pdm_lg_var *legacy_input(const pdm_session *s, const char *name)
+{
+    const pdm_lg_program *program = s->plan->model->legacy;
+    const char *interned = program ? pdm_intern_find(&program->strings, name, strlen(name)) : NULL;
+
+    return interned ? pdm_lg_block_var(&program->blocks[0], interned) : NULL;
+}
+
+/* Whether the shape is the declared one but for dimensions of 1: old programs declare lengths as
+ * [-1, 1] and want them as [-1], and the framework hands on what it gets. */
+static bool same_but_for_ones(const int64_t *want, size_t num_want, const int64_t *have,
+                              size_t num_have)
+{
+    if (num_have > 0 && have[0] == 1 && same_but_for_ones(want, num_want, have + 1, num_have - 1))
+        return true;
+    if (num_want == 0)
+        return num_have == 0;
+    if ((want[0] == 1 || want[0] < 0) &&
+        same_but_for_ones(want + 1, num_want - 1, have, num_have))
+        return true;
+    return num_have > 0 && (want[0] < 0 || want[0] == have[0]) &&
+           same_but_for_ones(want + 1, num_want - 1, have + 1, num_have - 1);
+}
+
+static bool is_checked(const pdm_session *s, const char *name)
+{
+    const pdm_lg_var *var = legacy_input(s, name);
+
+    return var && var->need_check_feed;
+}
+
+static bool fits(const pdm_session *s, const char *name, pdm_ir_type type, const pdm_tensor *t)
+{
+    if (type->dtype != t->dtype)
+        return false;
+    return s->plan->any_shape || same_shape(type, t) ||
+           (!is_checked(s, name) &&
+            same_but_for_ones(type->dims, type->rank, t->dims, (size_t)t->rank));
+}
+
 /* Take the tensor for input index; its LoD too. */
 static pdm_status take_input(pdm_session *s, size_t index, const pdm_tensor *tensor)
 {
@@ -152,11 +193,13 @@ static pdm_status take_input(pdm_session *s, size_t index, const pdm_tensor *ten
         /* numpy has no bfloat16. */
         if (type->dtype == PDM_BF16 && t.dtype == PDM_U16)
             t.dtype = PDM_BF16;
-        if (type->dtype != t.dtype || !same_shape(type, &t)) {
+        if (!fits(s, name, type, &t)) {
             shape_text(have, sizeof have, t.dtype, t.dims, t.rank);
             shape_text(want, sizeof want, type->dtype, type->dims, type->rank);
+            const bool same_type = t.dtype == type->dtype;
             pdm_tensor_deinit(&t);
-            return REFUSE(s, name, NULL, "input '%s' is %s, the model wants %s", name, have, want);
+            return REFUSE(s, name, same_type ? "--any-shape takes other shapes" : NULL,
+                          "input '%s' is %s, the model wants %s", name, have, want);
         }
     }
     pdm_exec_set_input(s->exec, index, &t);
@@ -247,6 +290,28 @@ static void fill_random(pdm_tensor *t, uint64_t seed)
     }
 }
 
+/* Up to three sequences a level, of unlike length; each level divides what the next one has. */
+static pdm_status draw_lod(pdm_tensor *t, int32_t num_levels)
+{
+    int64_t offsets[PDM_API_MAX_LOD][4];
+    const int64_t *levels[PDM_API_MAX_LOD];
+    size_t counts[PDM_API_MAX_LOD];
+    int64_t length = t->rank > 0 ? t->dims[0] : 0;
+
+    if (num_levels < 1 || num_levels > PDM_API_MAX_LOD || length < 1)
+        return PDM_OK;
+    for (int32_t level = num_levels; level-- > 0;) {
+        const int64_t n = length < 3 ? length : 3;
+        for (int64_t i = 0; i <= n; i++)
+            offsets[level][i] = length < 6 ? i * length / n : i * (i + 1) / 2 * (length / 6);
+        offsets[level][n] = length;
+        levels[level] = offsets[level];
+        counts[level] = (size_t)n + 1;
+        length = n;
+    }
+    return pdm_tensor_set_lod(t, (size_t)num_levels, levels, counts);
+}
+
 pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_t *dims,
                                   size_t rank, uint64_t seed)
 {
@@ -262,17 +327,23 @@ pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_
     if (!type || type->kind != PDM_IR_DENSE_TENSOR || pdm_dtype_size(type->dtype) == 0)
         return REFUSE(s, name, NULL, "input '%s' has no element type that numbers can be drawn for",
                       name);
+    const pdm_lg_var *var = legacy_input(s, name);
+    const int32_t num_levels = var ? var->lod_level : 0;
     if (!dims)
         rank = type->rank;
-    for (size_t i = 0; i < rank && i < PDM_MAX_RANK; i++)
-        shape[i] = dims ? dims[i] : type->dims[i] < 0 ? 1 : type->dims[i];
+    for (size_t i = 0; i < rank && i < PDM_MAX_RANK; i++) {
+        const int64_t open = i == 0 && num_levels > 0 ? 6 : 1;
+        shape[i] = dims ? dims[i] : type->dims[i] < 0 ? open : type->dims[i];
+    }
     pdm_status status = pdm_tensor_alloc(&tensor, type->dtype, (int)rank, shape);
     if (status == PDM_INVALID_ARG)
         return REFUSE(s, name, NULL, "input '%s' cannot have that shape", name);
     if (status == PDM_OK) {
         fill_random(&tensor, seed);
-        status = take_input(s, index, &tensor);
+        status = draw_lod(&tensor, num_levels);
     }
+    if (status == PDM_OK)
+        status = take_input(s, index, &tensor);
     pdm_tensor_deinit(&tensor);
     return status;
 }

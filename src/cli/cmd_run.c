@@ -96,7 +96,10 @@ static pdm_status prepare(runner *r)
     const cli_options *options = r->options;
     const pdm_load_options load = {.size = sizeof load, .params_path = options->arg[OPT_PARAMS]};
     const pdm_plan_options plan = {
-        .size = sizeof plan, .fetch = options->fetch, .num_fetch = options->num_fetch};
+        .size = sizeof plan,
+        .fetch = options->fetch,
+        .num_fetch = options->num_fetch,
+        .any_shape = options->has[OPT_ANY_SHAPE]};
     const pdm_session_options session = {
         .size = sizeof session,
         .threads = (unsigned)options->threads,

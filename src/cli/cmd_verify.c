@@ -40,7 +40,8 @@ static pdm_status make_session(const verifier *v, const pdm_model *model, pdm_pl
     const pdm_plan_options plan = {
         .size = sizeof plan,
         .fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->fetch : NULL,
-        .num_fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->num_fetch : 0};
+        .num_fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->num_fetch : 0,
+        .any_shape = o->has[OPT_ANY_SHAPE]};
     const pdm_session_options session = {.size = sizeof session,
                                          .threads = (unsigned)o->threads,
                                          .seed = o->seed,

@@ -16,6 +16,13 @@ exits 0 "the new model against that record" verify "$dir/w/new.json" --io "$dir/
 exits 2 "a PIR model against nothing" verify "$dir/w/new.json"
 says "nothing to compare" "a PIR model against nothing: why"
 exits 2 "record without an output" record "$net" --random
+exits 0 "inputs drawn for a model with LoD have LoD" verify "$models/lod_textcnn" --shape ctx=3,8
+exits 0 "inputs drawn for a model with LoD, as many rows as asked" verify "$cases/op_gru__basic" --shape input=7,12
+exits 0 "dimensions of 1 are nothing to quarrel about in PIR" "$cases/op_leaky_relu__alpha" -o "$dir/w/ones.json"
+exits 0 "it runs" record "$dir/w/ones.json" --random --shape x=1,4,1 -o "$dir/w/ones.npz"
+exits 2 "an input of a shape that the model does not take" record "$net" --random --shape x=3,32 -o "$dir/w/odd.npz"
+says "the model wants" "an input of a shape that the model does not take: why"
+exits 0 "a shape that nobody checks" record "$cases/op_leaky_relu__alpha" --any-shape --random --shape x=3,5,2 -o "$dir/w/rows.npz"
 exits 2 "a tolerance that is none" verify "$net" --rtol x
 exits 5 "a file that is not there" verify "$net" --io "$dir/w/none.npz"
 
