@@ -271,11 +271,18 @@ PDM_API PDM_MUST_USE pdm_status pdm_bundle_write(const pdm_bundle *bundle, const
  */
 typedef struct pdm_plan pdm_plan;
 
+typedef enum pdm_kernels {
+    PDM_KERNELS_DEFAULT,   /* reference, until told otherwise */
+    PDM_KERNELS_REFERENCE, /* one kernel an op, plain loops, rounded as the framework does */
+    PDM_KERNELS_FAST       /* where there are any; results differ by rounding */
+} pdm_kernels;
+
 typedef struct pdm_plan_options {
     size_t size;
     const char *const *fetch; /* legacy models: names of the outputs; replaces fetch ops */
     size_t num_fetch;
     bool any_shape; /* sessions take inputs of other shapes than the model declares */
+    pdm_kernels kernels;
 } pdm_plan_options;
 
 /*

@@ -43,7 +43,7 @@ pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *optio
     if (!model || !out_plan)
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
-    if (given.num_fetch > 0 && !given.fetch)
+    if ((given.num_fetch > 0 && !given.fetch) || given.kernels > PDM_KERNELS_FAST)
         return PDM_INVALID_ARG;
     pdm_diag_sink sink = pdm_api_sink(model->context);
     pdm_plan *plan = calloc(1, sizeof *plan);
@@ -54,8 +54,9 @@ pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *optio
     status = module_of(plan, &given, &sink, &module);
     if (status == PDM_OK)
         status = pdm_api_check_cancel(model->context);
+    const pdm_exec_plan_options how = {.fast = given.kernels == PDM_KERNELS_FAST};
     if (status == PDM_OK)
-        status = pdm_exec_plan_create(module, &model->params, NULL, &sink, &plan->exec);
+        status = pdm_exec_plan_create(module, &model->params, &how, &sink, &plan->exec);
     if (status != PDM_OK) {
         pdm_plan_destroy(plan);
         return status;

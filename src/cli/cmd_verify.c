@@ -41,7 +41,8 @@ static pdm_status make_session(const verifier *v, const pdm_model *model, pdm_pl
         .size = sizeof plan,
         .fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->fetch : NULL,
         .num_fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->num_fetch : 0,
-        .any_shape = o->has[OPT_ANY_SHAPE]};
+        .any_shape = o->has[OPT_ANY_SHAPE],
+        .kernels = out_plan == &v->plan ? o->kernels : PDM_KERNELS_REFERENCE};
     const pdm_session_options session = {.size = sizeof session,
                                          .threads = (unsigned)o->threads,
                                          .seed = o->seed,

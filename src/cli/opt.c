@@ -278,6 +278,21 @@ static int check_verify(cli_report *report, cli_options *out)
     return failed;
 }
 
+static int take_kernels(cli_report *report, cli_options *out)
+{
+    const char *text = out->arg[OPT_KERNELS];
+
+    if (!text)
+        return 0;
+    if (!strcmp(text, "reference"))
+        out->kernels = PDM_KERNELS_REFERENCE;
+    else if (!strcmp(text, "fast"))
+        out->kernels = PDM_KERNELS_FAST;
+    else
+        return cli_usage(report, "it is reference or fast", "--kernels %s is not known", text);
+    return 0;
+}
+
 static int check_run(cli_report *report, cli_options *out)
 {
     int failed = take_number(report, out, OPT_SEED, UINT64_MAX, &out->seed);
@@ -286,6 +301,8 @@ static int check_run(cli_report *report, cli_options *out)
         failed = take_number(report, out, OPT_THREADS, 256, &out->threads);
     if (!failed)
         failed = take_number(report, out, OPT_MAX_ITERATIONS, UINT64_MAX, &out->max_iterations);
+    if (!failed)
+        failed = take_kernels(report, out);
     if (!failed && out->command != CLI_VERIFY && out->num_shapes > 0 && !out->has[OPT_RANDOM])
         return cli_usage(report, "add --random", "--shape is for random inputs");
     return failed;

@@ -2,6 +2,7 @@
 #ifndef PDM_CLI_OPT_H
 #define PDM_CLI_OPT_H
 
+#include <pdmigrate/pdmigrate.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,7 @@ typedef struct cli_options {
     const char *io[CLI_MAX_IO]; /* arguments of --io */
     size_t num_io;
     uint64_t seed, threads, max_iterations, max_ulp;
+    pdm_kernels kernels;
     double rtol, atol, cosine; /* -1: not given */
     bool json;
 } cli_options;

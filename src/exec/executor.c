@@ -336,6 +336,7 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
         .out_slots = instr->out_slots,
         .rng = &rng,
         .pool = s->options.pool,
+        .reference = instr->reference,
         .temp_pool = &s->temps,
         .alloc = alloc_result,
         .alloc_self = &c,

@@ -23,6 +23,7 @@ typedef struct pdm_exec_session pdm_exec_session;
 
 typedef struct pdm_exec_plan_options {
     bool keep_all; /* compute constants in every run too, so that an observer sees every op */
+    bool fast;     /* fast kernels where there are any */
 } pdm_exec_plan_options;
 
 /* params: headers of all parameters that the module names; NULL when it has none. Ops without

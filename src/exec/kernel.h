@@ -29,6 +29,9 @@ typedef struct pdm_rng {
 } pdm_rng;                        /* xoshiro256**; see docs for how ops are seeded */
 typedef struct pdm_pool pdm_pool; /* thread pool; NULL: run on the caller's thread */
 
+typedef struct pdm_k pdm_k;
+typedef pdm_status (*pdm_kernel_fn)(pdm_k *k);
+
 /* Where attributes come from: PIR dictionary or legacy attributes. */
 typedef struct pdm_k_source {
     /* The attribute under its PIR name; NULL when it is not there. Legacy attributes are converted.
@@ -47,7 +50,7 @@ typedef struct pdm_k_temp_pool {
 } pdm_k_temp_pool;
 
 /* One call. Zeroed, then filled by the executor or interpreter; kernels use the accessors. */
-typedef struct pdm_k {
+struct pdm_k {
     const char *op;             /* "pd_op.softmax", "legacy.sequence_pad" */
     const pdm_ir_op_desc *desc; /* row; NULL for legacy ops */
     pdm_value *const *in;       /* operands in row order; NULL: absent */
@@ -63,6 +66,7 @@ typedef struct pdm_k {
     pdm_rng *rng;
     pdm_pool *pool;
     bool legacy; /* 2.6.2 semantics where they differ from 3.x */
+    pdm_kernel_fn reference; /* for fast kernels: what does the cases that they leave */
     /* Memory for results; NULL: pdm_tensor_alloc. A planner may hand out a place in its arena. */
     /* out_index from num_out on: elements of vector results, numbered over all of them. */
     pdm_status (*alloc)(void *self, size_t out_index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
@@ -76,9 +80,7 @@ typedef struct pdm_k {
     pdm_k_temp_pool *temp_pool;     /* where they come from and go to; NULL: the system */
     char texts[PDM_K_TEXTS][40];    /* defaults that pdm_k_str gave; the newest few */
     unsigned num_texts;
-} pdm_k;
-
-typedef pdm_status (*pdm_kernel_fn)(pdm_k *k);
+};
 
 #define PDM_K_OK(k) ((k)->status == PDM_OK)
 
@@ -183,5 +185,17 @@ void pdm_set_int(pdm_tensor *tensor, int64_t i, int64_t value);
  * they have no row. NULL: none. */
 pdm_kernel_fn pdm_kernel_find(const char *op);
 size_t pdm_kernel_count(void); /* rows */
+
+/* The same for fast kernels: PDM_FAST("pd_op.softmax", softmax) is pdm_fast_softmax. Files in
+ * src/exec/fast, all listed in fast.def; docs/execution.md has what they may rely on. */
+#define PDM_FAST(op, name) pdm_status pdm_fast_##name(pdm_k *k);
+#include "exec/fast/fast.def"
+#undef PDM_FAST
+
+pdm_kernel_fn pdm_fast_find(const char *op);
+size_t pdm_fast_count(void);
+const char *pdm_fast_name(size_t row);
+/* Have the reference kernel do this call, before any result was made. */
+pdm_status pdm_k_reference(pdm_k *k);
 
 #endif

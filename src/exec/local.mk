@@ -144,6 +144,12 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/tensor_shape.c \
 	src/exec/kernels/tensor_slice.c
 
+# fast kernels
+libpdm_exec_la_SOURCES += \
+	src/exec/fast/fast.def \
+	src/exec/fast/simd.c \
+	src/exec/fast/simd.h
+
 # legacy programs as they are
 libpdm_exec_la_SOURCES += \
 	src/exec/legacy_bind.c \

@@ -21,6 +21,7 @@ typedef struct builder {
     PDM_VEC(pdm_exec_port) outputs;
     PDM_VEC(pdm_exec_param) prms;
     pdm_exec_block *current; /* block under construction */
+    bool fast;                  /* fast kernels where there are any */
     pdm_status worst;
 } builder;
 
@@ -303,6 +304,10 @@ static pdm_status kernel(builder *b, pdm_exec_instr *instr)
     /* A legacy op may do anything. */
     instr->random = !op->info->desc || (op->info->desc->flags & PDM_IR_RANDOM);
     instr->fn = pdm_kernel_find(name);
+    if (b->fast && pdm_fast_find(name)) {
+        instr->reference = instr->fn;
+        instr->fn = pdm_fast_find(name);
+    }
     if (!instr->fn && !pdm_map_find(&b->missing, op->info)) {
         if (!pdm_map_put(&b->missing, op->info))
             return PDM_NOMEM;
@@ -669,7 +674,8 @@ pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *p
                                 const pdm_exec_plan_options *options, pdm_diag_sink *sink,
                                 pdm_exec_plan **out_plan)
 {
-    builder b = {.sink = sink, .params = params, .worst = PDM_OK};
+    builder b = {
+        .sink = sink, .params = params, .worst = PDM_OK, .fast = options && options->fast};
     pdm_status status;
 
     b.plan = calloc(1, sizeof *b.plan);

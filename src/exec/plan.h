@@ -25,6 +25,7 @@ typedef struct pdm_exec_instr {
     bool random; /* draws random numbers, or may do so */
     const pdm_ir_op *op;
     pdm_kernel_fn fn;         /* KERNEL */
+    pdm_kernel_fn reference;  /* where fn is a fast kernel: its reference kernel */
     const uint32_t *in, *out; /* slots; PDM_EXEC_NONE: absent or unwanted */
     uint32_t num_in, num_out;
     uint32_t first_in, first_out; /* where the session's pointers to them begin */

@@ -172,7 +172,8 @@ static pdm_status compute(folder *f, const pdm_exec_instr *instr, bool *out_done
                .num_in = instr->num_in,
                .out = out,
                .num_out = instr->num_out,
-               .attrs = {op_attr, (void *)(uintptr_t)instr->op}};
+               .attrs = {op_attr, (void *)(uintptr_t)instr->op},
+               .reference = instr->reference};
     size_t taken = 0, made = 0;
     pdm_status status = PDM_NOMEM;
 

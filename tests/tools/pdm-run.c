@@ -1,5 +1,5 @@
 /*
- * pdm-run [--legacy] [--seed N] [--threads N] PATH [IO.npz...]...
+ * pdm-run [--legacy|--fast] [--seed N] [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
  * files after it are its input sets; without any, io.npz, io2.npz, ... of its folder are taken. All
@@ -11,7 +11,7 @@
  * exact no NAME: REASON                  the first difference, a missing kernel, an error
  *
  * and at last `N of M`. LoD of results is not compared, but with --legacy, which runs legacy models
- * as they are.
+ * as they are. --fast takes fast kernels.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +32,7 @@ typedef struct tally {
     size_t ok, total;
     uint64_t seed;
     pdm_pool *pool;
-    bool legacy;
+    bool legacy, fast;
     bool last_ok[MAX_SETS]; /* by input set of the model at hand */
     char reason[2048];      /* what was told about the set at hand */
 } tally;
@@ -339,7 +339,8 @@ static pdm_status make_pir(tally *t, pdm_model *model, const char *folder, pdm_d
     const pdm_ir_module *module;
 
     PDM_TRY(as_pir(model, folder, sink, out_owned, &module));
-    PDM_TRY(pdm_exec_plan_create(module, &model->params, NULL, sink, &m->plan));
+    const pdm_exec_plan_options how = {.fast = t->fast};
+    PDM_TRY(pdm_exec_plan_create(module, &model->params, &how, sink, &m->plan));
     return pdm_exec_session_create(m->plan, &options, &m->session);
 }
 
@@ -424,6 +425,8 @@ int main(int argc, char **argv)
 
     if (i < argc && !strcmp(argv[i], "--legacy"))
         t.legacy = i++;
+    else if (i < argc && !strcmp(argv[i], "--fast"))
+        t.fast = i++;
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
         if (!strcmp(argv[i], "--seed"))
             t.seed = strtoull(argv[i + 1], NULL, 10);
@@ -433,7 +436,8 @@ int main(int argc, char **argv)
             break;
     }
     if (i >= argc || argv[i][0] == '-' || is_set(argv[i])) {
-        fputs("usage: pdm-run [--legacy] [--seed N] [--threads N] PATH [IO.npz...] ...\n", stderr);
+        fputs("usage: pdm-run [--legacy|--fast] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
+              stderr);
         return 2;
     }
     if (threads > 1 && pdm_pool_create(threads, &t.pool) != PDM_OK)
