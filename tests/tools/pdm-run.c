@@ -1,5 +1,6 @@
 /*
- * pdm-run [--legacy|--fast] [--seed N] [--threads N] PATH [IO.npz...]...
+ * pdm-run [--legacy | --json] [--fast] [--digest] [--expect FILE] [--seed N]
+ *         [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
  * files after it are its input sets; without any, io.npz, io2.npz, ... of its folder are taken. All
@@ -7,17 +8,21 @@
  * was planned in the first runs, and nothing may be left of them. A legacy model is translated in
  * memory (ops that PIR cannot express stay in the legacy dialect). Prints a line for each set:
  *
- *   ok NAME                          within rtol and atol 1e-5 (float16 and bfloat16 1e-3), others
- * exact no NAME: REASON                  the first difference, a missing kernel, an error
+ *   ok NAME              within rtol and atol 1e-5 (float16 and bfloat16 1e-3), others exact
+ *   no NAME: REASON      the first difference, a missing kernel, an error
  *
- * and at last `N of M`. LoD of results is not compared, but with --legacy, which runs legacy models
- * as they are. --fast takes fast kernels.
+ * and at last `N of M`. LoD is compared, too. With --legacy, legacy models run as they are. With
+ * --json a legacy model is converted, written as JSON, and what is run is that file; `none NAME:
+ * REASON` when there can be no such file. With --digest a line `bits NAME HASH` tells of all bits of
+ * the outputs, whatever they are, and the second round must give the same. --expect takes the
+ * expected outputs from another file. --fast takes fast kernels.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "base/npz.h"
@@ -32,7 +37,9 @@ typedef struct tally {
     size_t ok, total;
     uint64_t seed;
     pdm_pool *pool;
-    bool legacy, fast;
+    const char *expect; /* where expected outputs are, or NULL: with the inputs */
+    bool legacy, json, fast, digest;
+    uint64_t last_bits[MAX_SETS];
     bool last_ok[MAX_SETS]; /* by input set of the model at hand */
     char reason[2048];      /* what was told about the set at hand */
 } tally;
@@ -236,12 +243,58 @@ static bool check_outputs(const machine *m, const pdm_npz *io, char *why, size_t
         const pdm_value *value = output(m, key.position);
         if (value && value->kind == PDM_VALUE_TENSOR &&
             compare(&value->tensor, &io->items[i].tensor, detail, sizeof detail) &&
-            (m->plan || same_lod(&value->tensor, io, name, detail, sizeof detail)))
+            (same_lod(&value->tensor, io, name, detail, sizeof detail)))
             continue;
         snprintf(why, size, "output %zu '%s' %s", key.position, name, detail);
         return false;
     }
     return true;
+}
+
+/* FNV-1a over the element types, shapes and data of all outputs. */
+static uint64_t bits_of(const machine *m)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < num_outputs(m); i++) {
+        const pdm_value *value = output(m, i);
+        if (!value || value->kind != PDM_VALUE_TENSOR)
+            continue;
+        const pdm_tensor *t = &value->tensor;
+        const size_t sizes[] = {sizeof t->dtype, (size_t)t->rank * sizeof *t->dims,
+                                (size_t)pdm_tensor_count(t) * pdm_dtype_size(t->dtype)};
+        const void *const parts[] = {&t->dtype, t->dims, t->data};
+        for (int p = 0; p < 3; p++)
+            for (size_t b = 0; b < sizes[p]; b++)
+                hash = (hash ^ ((const unsigned char *)parts[p])[b]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* The second round must give the very bits of the first. */
+static bool check_bits(tally *t, const machine *m, const char *path, int set, bool again)
+{
+    const uint64_t bits = t->digest ? bits_of(m) : 0;
+
+    if (t->digest && !again)
+        printf("bits %s %016" PRIx64 "\n", path, bits);
+    const bool same = !again || t->last_bits[set] == bits;
+    t->last_bits[set] = bits;
+    return same;
+}
+
+static bool check_set(tally *t, const machine *m, const pdm_npz *io, char *why, size_t size)
+{
+    pdm_diag_sink sink = {.fn = say, .user = t};
+    pdm_npz other;
+
+    if (!t->expect)
+        return check_outputs(m, io, why, size);
+    pdm_npz_init(&other);
+    const bool same = pdm_npz_read(&other, t->expect, 0, &sink) == PDM_OK &&
+                      check_outputs(m, &other, why, size);
+    pdm_npz_deinit(&other);
+    return same;
 }
 
 static void run_set(tally *t, machine *m, const char *path, int set, bool again)
@@ -256,7 +309,12 @@ static void run_set(tally *t, machine *m, const char *path, int set, bool again)
     t->reason[0] = 0;
     pdm_npz_init(&io);
     bool ok = pdm_npz_read(&io, path, 0, &sink) == PDM_OK && bind(m, &io, why, sizeof why) &&
-              run(m, &sink) == PDM_OK && check_outputs(m, &io, why, sizeof why);
+              run(m, &sink) == PDM_OK;
+    if (ok && !check_bits(t, m, path, set, again)) {
+        snprintf(why, sizeof why, "gives other bits than in the first round");
+        ok = false;
+    }
+    ok = ok && check_set(t, m, &io, why, sizeof why);
     t->last_ok[set] = ok;
     if (ok && !again) {
         t->ok++;
@@ -311,6 +369,55 @@ static pdm_status as_pir(pdm_model *model, const char *folder, pdm_diag_sink *si
     const pdm_status status = pdm_tr_translate(model->context->ir, model->context->schemas,
                                                model->legacy, &options, sink, out_owned);
     *out_module = *out_owned;
+    return status;
+}
+
+/* The files of a converted model, for as long as it is used. */
+typedef struct written {
+    char folder[32], program[64], params[64];
+} written;
+
+static void remove_written(const written *files)
+{
+    if (!files->folder[0])
+        return;
+    unlink(files->program);
+    unlink(files->params);
+    rmdir(files->folder);
+}
+
+/*
+ * Put the JSON of a legacy model in its place: written into a folder of its own, and read from
+ * there. A model that cannot be written is PDM_UNSUPPORTED.
+ */
+static pdm_status through_json(const char *folder, written *files, pdm_model **model)
+{
+    char text[4096];
+    const char *names[256];
+    pdm_convert_options options = {.size = sizeof options, .pir_version = 4, .fetch = names};
+    pdm_model *pir = NULL, *read = NULL;
+
+    if ((*model)->kind == PDM_MODEL_PIR)
+        return PDM_OK;
+    if ((*model)->outputs.count == 0)
+        options.num_fetch = read_fetch(folder, text, sizeof text, names, 256);
+    strcpy(files->folder, "/tmp/pdm-run-XXXXXX");
+    if (!mkdtemp(files->folder)) {
+        files->folder[0] = 0;
+        return PDM_IO;
+    }
+    snprintf(files->program, sizeof files->program, "%s/m.json", files->folder);
+    snprintf(files->params, sizeof files->params, "%s/m.pdiparams", files->folder);
+    pdm_status status = pdm_model_convert(*model, &options, &pir);
+    if (status == PDM_OK)
+        status = pdm_model_write(pir, files->program, NULL);
+    if (status == PDM_OK)
+        status = pdm_model_load((*model)->context, files->program, NULL, &read);
+    pdm_model_destroy(pir);
+    if (status == PDM_OK) {
+        pdm_model_destroy(*model);
+        *model = read;
+    }
     return status;
 }
 
@@ -373,6 +480,7 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
     pdm_model *model = NULL;
     pdm_ir_module *owned = NULL;
     machine m = {0};
+    written files = {0};
     pdm_diag_sink sink = {.fn = say, .user = t};
 
     t->reason[0] = 0;
@@ -385,6 +493,10 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
         if (slash)
             snprintf(folder, sizeof folder, "%.*s", (int)(slash - pdm_model_path(model)),
                      pdm_model_path(model));
+        if (t->json)
+            status = through_json(folder, &files, &model);
+    }
+    if (status == PDM_OK) {
         status = t->legacy && model->kind == PDM_MODEL_LEGACY
                      ? make_legacy(t, model, folder, &sink, &m)
                      : make_pir(t, model, folder, &sink, &owned, &m);
@@ -398,7 +510,9 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
         set_path(io, sizeof io, folder, set);
         run_set(t, &m, num_sets ? sets[set] : io, set, i >= count);
     }
-    if (status != PDM_OK) {
+    if (status == PDM_UNSUPPORTED && t->json && !m.plan && !m.legacy_plan) {
+        printf("none %s: %s\n", path, t->reason);
+    } else if (status != PDM_OK) {
         t->total++;
         printf("no %s: %s\n", path, t->reason[0] ? t->reason : pdm_status_text(status));
     }
@@ -410,6 +524,7 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
     pdm_ir_module_destroy(owned);
     pdm_model_destroy(model);
     pdm_context_destroy(context);
+    remove_written(&files);
 }
 
 static bool is_set(const char *path)
@@ -417,26 +532,42 @@ static bool is_set(const char *path)
     return pdm_api_has_suffix(path, ".npz");
 }
 
+/* Reads the options; the index of the first path, or 0 when they are wrong. */
+static int read_options(tally *t, unsigned *threads, int argc, char **argv)
+{
+    int i = 1;
+
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        const bool more = i + 1 < argc;
+        if (!strcmp(argv[i], "--legacy"))
+            t->legacy = true;
+        else if (!strcmp(argv[i], "--json"))
+            t->json = true;
+        else if (!strcmp(argv[i], "--fast"))
+            t->fast = true;
+        else if (!strcmp(argv[i], "--digest"))
+            t->digest = true;
+        else if (more && !strcmp(argv[i], "--expect"))
+            t->expect = argv[++i];
+        else if (more && !strcmp(argv[i], "--seed"))
+            t->seed = strtoull(argv[++i], NULL, 10);
+        else if (more && !strcmp(argv[i], "--threads"))
+            *threads = (unsigned)strtoul(argv[++i], NULL, 10);
+        else
+            return 0;
+    }
+    return i < argc && !is_set(argv[i]) && !(t->legacy && t->json) ? i : 0;
+}
+
 int main(int argc, char **argv)
 {
     tally t = {.seed = 0};
     unsigned threads = 1;
-    int i = 1;
+    int i = read_options(&t, &threads, argc, argv);
 
-    if (i < argc && !strcmp(argv[i], "--legacy"))
-        t.legacy = i++;
-    else if (i < argc && !strcmp(argv[i], "--fast"))
-        t.fast = i++;
-    for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
-        if (!strcmp(argv[i], "--seed"))
-            t.seed = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--threads"))
-            threads = (unsigned)strtoul(argv[i + 1], NULL, 10);
-        else
-            break;
-    }
-    if (i >= argc || argv[i][0] == '-' || is_set(argv[i])) {
-        fputs("usage: pdm-run [--legacy|--fast] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
+    if (i == 0) {
+        fputs("usage: pdm-run [--legacy | --json] [--fast] [--digest] [--expect FILE] [--seed N] [--threads N] "
+              "PATH [IO.npz...] ...\n",
               stderr);
         return 2;
     }

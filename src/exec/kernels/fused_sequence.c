@@ -102,7 +102,7 @@ static void take_logs(double *row)
     row[1] = log(row[1] + 1) - row[0];
 }
 
-/* In 2.6.2 each row of the result is a sequence of its own. */
+/* Each row of the result is a sequence of its own. */
 static pdm_status row_sequences(pdm_k *k, pdm_tensor *out)
 {
     const size_t count = (size_t)out->dims[0] + 1;
@@ -149,9 +149,7 @@ static pdm_status pool_and_join(pdm_k *k, bool logs, int64_t skip)
         }
     }
     free(row);
-    if (out && k->legacy && PDM_K_OK(k))
-        return row_sequences(k, out);
-    return k->status;
+    return out && PDM_K_OK(k) ? row_sequences(k, out) : k->status;
 }
 
 pdm_status pdm_kernel_fusion_seqpool_concat(pdm_k *k)

@@ -280,7 +280,7 @@ pdm_status pdm_math_binary(pdm_k *k, const pdm_binary *op)
     if (!x || !y)
         return k->status;
     const pdm_dtype dtype = binary_dtype(x, y);
-    const pdm_tensor *with_lod = x->lod ? x : y;
+    const pdm_tensor *with_lod = x; /* as in the framework, whatever y has */
 
     pdm_tensor_init(&x_temp);
     pdm_tensor_init(&y_temp);

@@ -158,8 +158,6 @@ pdm_status pdm_reduce_apply(pdm_k *k, const pdm_reduce *op, pdm_reduce_plan *pla
     job.out = pdm_k_out_tensor(k, 0);
     const int64_t results = pdm_tensor_count(job.out);
 
-    if (x->lod && plan->out_rank > 0 && plan->out_dims[0] == x->dims[0])
-        pdm_k_share_lod(k, 0, x);
     if (results == 0)
         return k->status;
     if (plan->count == 0) {

@@ -27,7 +27,7 @@ static bool fits(pdm_k *k, const pdm_tensor *first, const pdm_tensor *x, int axi
     return same;
 }
 
-/* Offsets of the operands' sequences one behind the other; nothing when an operand has none. */
+/* Offsets of the operands' sequences one behind the other; those of the first when levels differ. */
 static void concat_lod(pdm_k *k, size_t n)
 {
     const pdm_tensor *first = pdm_k_list_at(k, 0, 0);
@@ -39,7 +39,11 @@ static void concat_lod(pdm_k *k, size_t n)
 
     for (size_t i = 1; ok && i < n; i++)
         ok = pdm_tensor_num_lod(pdm_k_list_at(k, 0, i)) == levels;
-    for (size_t l = 0; ok && l < levels; l++) {
+    if (!ok) {
+        pdm_k_share_lod(k, 0, first);
+        return;
+    }
+    for (size_t l = 0; l < levels; l++) {
         size_t total = 1, count;
         for (size_t i = 0; i < n; i++) {
             pdm_tensor_lod(pdm_k_list_at(k, 0, i), l, &count);
@@ -58,7 +62,7 @@ static void concat_lod(pdm_k *k, size_t n)
                 offsets[l][counts[l]++] = (int64_t)((uint64_t)base + (uint64_t)from[j]);
         }
     }
-    if (ok && PDM_K_OK(k) &&
+    if (PDM_K_OK(k) &&
         pdm_tensor_set_lod(out, levels, (const int64_t *const *)offsets, counts) != PDM_OK)
         pdm_k_nomem(k);
     for (size_t l = 0; l < levels && l < PDM_K_MAX_INTS; l++)
