@@ -6,8 +6,18 @@ libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_lg_la_LIBADD = libpdm_pb.la
 libpdm_lg_la_SOURCES = \
 	src/legacy_graph/check.c \
+	src/legacy_graph/copy.c \
+	src/legacy_graph/copy.h \
+	src/legacy_graph/detector.c \
+	src/legacy_graph/detector.h \
 	src/legacy_graph/dump.c \
 	src/legacy_graph/dump.h \
+	src/legacy_graph/graph.c \
+	src/legacy_graph/graph.h \
+	src/legacy_graph/graph_order.c \
+	src/legacy_graph/graph_program.c \
+	src/legacy_graph/names.c \
+	src/legacy_graph/names.h \
 	src/legacy_graph/op_schema.def \
 	src/legacy_graph/program.c \
 	src/legacy_graph/program.h \
@@ -17,4 +27,6 @@ libpdm_lg_la_SOURCES = \
 	src/legacy_graph/schema.c \
 	src/legacy_graph/schema.h \
 	src/legacy_graph/wire.c \
-	src/legacy_graph/wire.h
+	src/legacy_graph/wire.h \
+	src/legacy_graph/write.c \
+	src/legacy_graph/write.h

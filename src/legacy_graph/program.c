@@ -3,6 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+pdm_status pdm_lg_program_create(const char *path, pdm_lg_program **out_program)
+{
+    pdm_lg_program *program = calloc(1, sizeof *program);
+
+    if (!program)
+        return PDM_NOMEM;
+    pdm_arena_init(&program->arena);
+    pdm_intern_init(&program->strings, &program->arena);
+    program->path = pdm_arena_strndup(&program->arena, path ? path : "", path ? strlen(path) : 0);
+    if (!program->path) {
+        pdm_lg_program_destroy(program);
+        return PDM_NOMEM;
+    }
+    *out_program = program;
+    return PDM_OK;
+}
+
 void pdm_lg_program_destroy(pdm_lg_program *program)
 {
     if (!program)

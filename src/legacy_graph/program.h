@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/status.h"
 
 /* AttrType numbers of the format. */
 typedef enum pdm_lg_attr_type {
@@ -159,6 +160,8 @@ typedef struct pdm_lg_program {
     size_t num_op_versions;
 } pdm_lg_program;
 
+/* A program without blocks, for those who put one together; path is copied, and may be NULL. */
+PDM_MUST_USE pdm_status pdm_lg_program_create(const char *path, pdm_lg_program **out_program);
 void pdm_lg_program_destroy(pdm_lg_program *program); /* NULL is allowed */
 
 /* Slots and attributes by name (content); NULL if absent. */

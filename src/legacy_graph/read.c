@@ -592,23 +592,6 @@ static pdm_status decode(reader *r, const void *data, size_t size)
     return status;
 }
 
-static pdm_status program_create(const char *path, pdm_lg_program **out_program)
-{
-    pdm_lg_program *program = calloc(1, sizeof *program);
-
-    if (!program)
-        return PDM_NOMEM;
-    pdm_arena_init(&program->arena);
-    pdm_intern_init(&program->strings, &program->arena);
-    program->path = pdm_arena_strndup(&program->arena, path ? path : "", path ? strlen(path) : 0);
-    if (!program->path) {
-        pdm_lg_program_destroy(program);
-        return PDM_NOMEM;
-    }
-    *out_program = program;
-    return PDM_OK;
-}
-
 bool pdm_lg_looks_like_program(const void *data, size_t size)
 {
     return pdm_lg_wire_plausible(data, size);
@@ -642,7 +625,7 @@ pdm_status pdm_lg_read(const void *data, size_t size, const char *path, pdm_diag
     r.report.loc.file = path;
     PDM_TRY(check_file(data, size, &r.report.loc, sink));
     PDM_TRY(pdm_lg_wire_scan(data, size, path, sink));
-    PDM_TRY(program_create(path, &r.program));
+    PDM_TRY(pdm_lg_program_create(path, &r.program));
     r.arena = &r.program->arena;
     r.report.loc.file = r.program->path;
     PDM_TRY_GOTO(decode(&r, data, size));

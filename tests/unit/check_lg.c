@@ -6,6 +6,7 @@
     X(lg_read)    \
     X(lg_check)   \
     X(lg_schema)  \
-    X(lg_dump)
+    X(lg_dump)   \
+    X(lg_graph)
 
 PDM_UNIT_MAIN(SUITES)

@@ -30,6 +30,7 @@ tests_unit_check_lg_LDADD = $(PDM_LG_LIBS) $(CHECK_LIBS)
 tests_unit_check_lg_SOURCES = \
 	tests/unit/lg/check.c \
 	tests/unit/lg/dump.c \
+	tests/unit/lg/graph.c \
 	tests/unit/lg/proto.c \
 	tests/unit/lg/read.c \
 	tests/unit/lg/schema.c \

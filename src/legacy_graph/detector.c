@@ -1,0 +1,392 @@
+/*
+ * First each op joins the group of its consumers when they are all in one group of its own kind
+ * (eligible or not). Such a group has one last op, the only one with consumers elsewhere, so the
+ * order of last ops is an order of groups. Then groups absorb eligible consumers that they reach in
+ * no other way, until nothing changes. The order of groups is kept up to date, which bounds the
+ * search for other ways to the groups between the two.
+ */
+#include "legacy_graph/detector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* ---- an order that does not depend on ids ---------------------------------------------------- */
+
+typedef struct key {
+    const char *output, *type, *input; /* names; "" where there is none */
+    uint32_t id;
+} key;
+
+static const char *least_name(const pdm_lg_nodes *vars)
+{
+    const char *least = "";
+
+    for (size_t i = 0; i < vars->n; i++) {
+        if (!pdm_lg_is_control_var(vars->v[i]) && (!*least || strcmp(vars->v[i]->name, least) < 0))
+            least = vars->v[i]->name;
+    }
+    return least;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const key *x = a, *y = b;
+    int order = strcmp(x->output, y->output);
+
+    if (order == 0)
+        order = strcmp(x->type, y->type);
+    if (order == 0)
+        order = strcmp(x->input, y->input);
+    if (order == 0)
+        order = x->id < y->id ? -1 : x->id > y->id;
+    return order;
+}
+
+/* *out_rank: by id, malloc'ed. */
+static pdm_status rank_ops(const pdm_lg_graph *graph, uint32_t **out_rank)
+{
+    uint32_t *rank = calloc(graph->nodes.n + 1, sizeof *rank);
+    key *keys = calloc(graph->nodes.n + 1, sizeof *keys);
+    size_t n = 0;
+
+    if (!rank || !keys) {
+        free(rank);
+        free(keys);
+        return PDM_NOMEM;
+    }
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        const pdm_lg_node *node = graph->nodes.v[i];
+        if (node && node->kind == PDM_LG_NODE_OP)
+            keys[n++] = (key){least_name(&node->outputs), node->name, least_name(&node->inputs),
+                              node->id};
+    }
+    qsort(keys, n, sizeof *keys, by_key);
+    for (size_t i = 0; i < n; i++)
+        rank[keys[i].id] = (uint32_t)i;
+    free(keys);
+    *out_rank = rank;
+    return PDM_OK;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+#define NONE UINT32_MAX
+
+typedef struct group {
+    bool eligible;
+    uint32_t position;
+    uint32_t direct, reached, expanded; /* stamps of the search at hand */
+    struct {
+        uint32_t *v; /* groups, perhaps merged since, perhaps twice */
+        size_t n, cap;
+    } consumers;
+} group;
+
+typedef struct detector {
+    const pdm_lg_graph *graph;
+    const bool *eligible;
+    pdm_lg_nodes order;    /* ops */
+    uint32_t *index_of;    /* by id: position in order */
+    uint32_t *parent;      /* by op: union-find; the root's group counts */
+    group *groups;         /* by op */
+    uint32_t *at;          /* by position: group, or NONE */
+    size_t num_positions;
+    uint32_t stamp;
+    struct {
+        uint32_t *v;
+        size_t n, cap;
+    } stack, later;
+} detector;
+
+static uint32_t find(detector *d, uint32_t i)
+{
+    while (d->parent[i] != i) {
+        d->parent[i] = d->parent[d->parent[i]];
+        i = d->parent[i];
+    }
+    return i;
+}
+
+/* The group of all consumers of an op; NONE: there are none, or they are in several. */
+static uint32_t only_consumer(detector *d, const pdm_lg_node *op)
+{
+    uint32_t only = NONE;
+
+    for (size_t i = 0; i < op->outputs.n; i++) {
+        const pdm_lg_nodes *consumers = &op->outputs.v[i]->outputs;
+        for (size_t k = 0; k < consumers->n; k++) {
+            const uint32_t g = find(d, d->index_of[consumers->v[k]->id]);
+            if (only != NONE && g != only)
+                return NONE;
+            only = g;
+        }
+    }
+    return only;
+}
+
+static pdm_status add_consumers(detector *d, uint32_t i)
+{
+    const pdm_lg_node *op = d->order.v[i];
+    group *g = &d->groups[i];
+
+    for (size_t k = 0; k < op->outputs.n; k++) {
+        const pdm_lg_nodes *consumers = &op->outputs.v[k]->outputs;
+        for (size_t j = 0; j < consumers->n; j++) {
+            const uint32_t to = find(d, d->index_of[consumers->v[j]->id]);
+            if ((g->consumers.n == 0 || g->consumers.v[g->consumers.n - 1] != to) &&
+                !PDM_VEC_PUSH(&g->consumers, to))
+                return PDM_NOMEM;
+        }
+    }
+    return PDM_OK;
+}
+
+static pdm_status make_groups(detector *d)
+{
+    const uint32_t n = (uint32_t)d->order.n;
+
+    for (uint32_t i = n; i-- > 0;) {
+        const pdm_lg_node *op = d->order.v[i];
+        const uint32_t g = only_consumer(d, op);
+        d->parent[i] = g != NONE && d->groups[g].eligible == d->eligible[op->id] ? g : i;
+        d->groups[i].eligible = d->eligible[op->id];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (d->parent[i] != i)
+            continue;
+        d->groups[i].position = (uint32_t)d->num_positions;
+        d->at[d->num_positions++] = i;
+        PDM_TRY(add_consumers(d, i));
+    }
+    return PDM_OK;
+}
+
+/* ---- absorbing ------------------------------------------------------------------------------- */
+
+/* Name each consumer of a group once, by the group that it is in now. */
+static void refresh(detector *d, uint32_t of)
+{
+    group *g = &d->groups[of];
+    size_t n = 0;
+
+    d->stamp++;
+    for (size_t i = 0; i < g->consumers.n; i++) {
+        const uint32_t to = find(d, g->consumers.v[i]);
+        if (to == of || d->groups[to].direct == d->stamp)
+            continue;
+        d->groups[to].direct = d->stamp;
+        g->consumers.v[n++] = to;
+    }
+    g->consumers.n = n;
+}
+
+/* Mark what the consumers of a group lead to, as far as position limit. */
+static pdm_status search(detector *d, const group *g, uint32_t limit)
+{
+    d->stack.n = 0;
+    for (size_t i = 0; i < g->consumers.n; i++) {
+        if (!PDM_VEC_PUSH(&d->stack, g->consumers.v[i]))
+            return PDM_NOMEM;
+    }
+    while (d->stack.n > 0) {
+        group *x = &d->groups[d->stack.v[--d->stack.n]];
+        if (x->expanded == d->stamp || x->position >= limit)
+            continue;
+        x->expanded = d->stamp;
+        for (size_t i = 0; i < x->consumers.n; i++) {
+            const uint32_t y = find(d, x->consumers.v[i]);
+            if (&d->groups[y] == x || d->groups[y].position > limit)
+                continue;
+            d->groups[y].reached = d->stamp;
+            if (d->groups[y].expanded != d->stamp && !PDM_VEC_PUSH(&d->stack, y))
+                return PDM_NOMEM;
+        }
+    }
+    return PDM_OK;
+}
+
+/* Groups between the first and the last position: those that depend on the merged one go behind it. */
+static pdm_status reorder(detector *d, uint32_t merged, uint32_t last)
+{
+    uint32_t to = d->groups[merged].position;
+
+    d->later.n = 0;
+    for (uint32_t p = to; p <= last; p++) {
+        const uint32_t x = d->at[p];
+        d->at[p] = NONE;
+        if (x == NONE || x == merged || d->parent[x] != x)
+            continue;
+        if (d->groups[x].direct == d->stamp || d->groups[x].reached == d->stamp) {
+            if (!PDM_VEC_PUSH(&d->later, x))
+                return PDM_NOMEM;
+            continue;
+        }
+        d->groups[x].position = to;
+        d->at[to++] = x;
+    }
+    d->groups[merged].position = to;
+    d->at[to++] = merged;
+    for (size_t i = 0; i < d->later.n; i++) {
+        d->groups[d->later.v[i]].position = to;
+        d->at[to++] = d->later.v[i];
+    }
+    return PDM_OK;
+}
+
+static pdm_status merge(detector *d, uint32_t into, uint32_t from)
+{
+    group *a = &d->groups[into], *b = &d->groups[from];
+
+    if (!PDM_VEC_RESERVE(&a->consumers, a->consumers.n + b->consumers.n))
+        return PDM_NOMEM;
+    for (size_t i = 0; i < b->consumers.n; i++)
+        a->consumers.v[a->consumers.n++] = b->consumers.v[i];
+    PDM_VEC_FREE(&b->consumers);
+    d->parent[from] = into;
+    return PDM_OK;
+}
+
+/* One round: all consumers that can be absorbed now. */
+static pdm_status absorb(detector *d, uint32_t index, bool *out_changed)
+{
+    group *g = &d->groups[index];
+    uint32_t limit = 0, last = 0;
+    bool any = false;
+
+    *out_changed = false;
+    refresh(d, index);
+    for (size_t i = 0; i < g->consumers.n; i++) {
+        const group *c = &d->groups[g->consumers.v[i]];
+        any |= c->eligible;
+        if (c->eligible && c->position > limit)
+            limit = c->position;
+    }
+    if (!any)
+        return PDM_OK;
+    PDM_TRY(search(d, g, limit));
+    const size_t n = g->consumers.n;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t c = g->consumers.v[i];
+        if (!d->groups[c].eligible || d->groups[c].reached == d->stamp)
+            continue;
+        if (d->groups[c].position > last)
+            last = d->groups[c].position;
+        PDM_TRY(merge(d, index, c));
+        *out_changed = true;
+    }
+    return *out_changed ? reorder(d, index, last) : PDM_OK;
+}
+
+static pdm_status absorb_all(detector *d)
+{
+    bool again = true, changed;
+
+    while (again) {
+        again = false;
+        for (uint32_t p = 0; p < d->num_positions;) {
+            const uint32_t g = d->at[p];
+            if (g == NONE || !d->groups[g].eligible) {
+                p++;
+                continue;
+            }
+            PDM_TRY(absorb(d, g, &changed));
+            again |= changed;
+            if (!changed)
+                p++; /* else whatever stands here now comes next */
+        }
+    }
+    return PDM_OK;
+}
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static pdm_status collect(detector *d, const pdm_lg_nodes *by_id, pdm_lg_clusters *out)
+{
+    const size_t n = d->order.n;
+    uint32_t *cluster_of = calloc(n + 1, sizeof *cluster_of);
+    pdm_lg_node **all = pdm_arena_calloc(&out->arena, n, sizeof *all);
+
+    out->v = pdm_arena_calloc(&out->arena, n, sizeof *out->v);
+    if (!cluster_of || !all || !out->v) {
+        free(cluster_of);
+        return PDM_NOMEM;
+    }
+    for (size_t p = 0; p < d->num_positions; p++) {
+        if (d->at[p] != NONE && d->groups[d->at[p]].eligible)
+            cluster_of[d->at[p]] = (uint32_t)out->n++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (d->eligible[by_id->v[i]->id])
+            out->v[cluster_of[find(d, d->index_of[by_id->v[i]->id])]].num_ops++;
+    }
+    for (size_t i = 0; i < out->n; i++) {
+        out->v[i].ops = all;
+        all += out->v[i].num_ops;
+        out->v[i].num_ops = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        pdm_lg_node *op = by_id->v[i];
+        if (!d->eligible[op->id])
+            continue;
+        pdm_lg_cluster *cluster = &out->v[cluster_of[find(d, d->index_of[op->id])]];
+        cluster->ops[cluster->num_ops++] = op;
+    }
+    free(cluster_of);
+    return PDM_OK;
+}
+
+static pdm_status detect(detector *d, pdm_diag_sink *sink, pdm_lg_clusters *out)
+{
+    pdm_lg_nodes by_id = {0};
+    uint32_t *rank = NULL;
+    pdm_status status;
+
+    PDM_TRY(rank_ops(d->graph, &rank));
+    status = pdm_lg_graph_order(d->graph, rank, sink, &d->order);
+    free(rank);
+    PDM_TRY(status);
+    const size_t n = d->order.n;
+    d->index_of = calloc(d->graph->nodes.n + 1, sizeof *d->index_of);
+    d->parent = calloc(n + 1, sizeof *d->parent);
+    d->groups = calloc(n + 1, sizeof *d->groups);
+    d->at = calloc(n + 1, sizeof *d->at);
+    if (!d->index_of || !d->parent || !d->groups || !d->at)
+        return PDM_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        d->index_of[d->order.v[i]->id] = (uint32_t)i;
+    PDM_TRY(make_groups(d));
+    PDM_TRY(absorb_all(d));
+    status = pdm_lg_graph_order(d->graph, NULL, sink, &by_id);
+    if (status == PDM_OK)
+        status = collect(d, &by_id, out);
+    PDM_VEC_FREE(&by_id);
+    return status;
+}
+
+pdm_status pdm_lg_detect(const pdm_lg_graph *graph, const bool *eligible, pdm_diag_sink *sink,
+                         pdm_lg_clusters *out_clusters)
+{
+    detector d = {.graph = graph, .eligible = eligible};
+
+    *out_clusters = (pdm_lg_clusters){.n = 0};
+    pdm_arena_init(&out_clusters->arena);
+    const pdm_status status = detect(&d, sink, out_clusters);
+    for (size_t i = 0; d.groups && i < d.order.n; i++)
+        PDM_VEC_FREE(&d.groups[i].consumers);
+    free(d.index_of);
+    free(d.parent);
+    free(d.groups);
+    free(d.at);
+    PDM_VEC_FREE(&d.order);
+    PDM_VEC_FREE(&d.stack);
+    PDM_VEC_FREE(&d.later);
+    return status;
+}
+
+void pdm_lg_clusters_deinit(pdm_lg_clusters *clusters)
+{
+    pdm_arena_deinit(&clusters->arena);
+    *clusters = (pdm_lg_clusters){.n = 0};
+}
