@@ -24,6 +24,7 @@ typedef struct runner {
     pdm_plan *plan;
     pdm_session *session;
     unsigned threads;
+    pdm_kernels kernels;
 } runner;
 
 static double seconds(void)
@@ -61,11 +62,12 @@ static pdm_status open_session(const runner *r, bool trace, pdm_session **out_se
 
 static pdm_status begin(runner *r, const char *model)
 {
+    const pdm_plan_options plan = {.size = sizeof plan, .kernels = r->kernels};
     const double t0 = seconds();
     pdm_status status = pdm_model_load(r->context, model, NULL, &r->model);
 
     if (status == PDM_OK)
-        status = pdm_plan_create(r->model, NULL, &r->plan);
+        status = pdm_plan_create(r->model, &plan, &r->plan);
     const double t1 = seconds();
     if (status == PDM_OK)
         status = open_session(r, false, &r->session);
@@ -167,10 +169,11 @@ int main(int argc, char **argv)
     runner r = {.threads = argc == 5 ? (unsigned)atoi(argv[3]) : 0};
     char line[4096];
 
-    if (argc != 5 || strcmp(argv[4], "reference") != 0) {
+    if (argc != 5 || (strcmp(argv[4], "reference") != 0 && strcmp(argv[4], "fast") != 0)) {
         fprintf(stderr, "usage: session MODEL INPUTS.npz THREADS reference\n");
         return 2;
     }
+    r.kernels = strcmp(argv[4], "fast") ? PDM_KERNELS_REFERENCE : PDM_KERNELS_FAST;
     pdm_status status = pdm_context_create(&options, &r.context);
     if (status == PDM_OK)
         status = pdm_bundle_read(r.context, argv[2], &r.inputs);

@@ -146,9 +146,13 @@ libpdm_exec_la_SOURCES += \
 
 # fast kernels
 libpdm_exec_la_SOURCES += \
+	src/exec/fast/binary.c \
+	src/exec/fast/element.def \
 	src/exec/fast/fast.def \
 	src/exec/fast/simd.c \
-	src/exec/fast/simd.h
+	src/exec/fast/simd.h \
+	src/exec/fast/unary.c \
+	src/exec/fast/vmath.h
 
 # legacy programs as they are
 libpdm_exec_la_SOURCES += \

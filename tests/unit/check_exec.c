@@ -6,6 +6,7 @@
     X(executor)   \
     X(legacy)     \
     X(kernels_math) \
+    X(kernels_fast) \
     X(kernels_nn)
 
 PDM_UNIT_MAIN(SUITES)

@@ -79,7 +79,9 @@ unit_tests += tests/unit/check_exec
 tests_unit_check_exec_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_exec_LDADD = $(PDM_EXEC_LIBS) $(CHECK_LIBS)
 tests_unit_check_exec_SOURCES = \
+	tests/unit/exec/call.h \
 	tests/unit/exec/executor.c \
+	tests/unit/exec/kernels_fast.c \
 	tests/unit/exec/kernels_math.c \
 	tests/unit/exec/kernels_nn.c \
 	tests/unit/exec/legacy.c \

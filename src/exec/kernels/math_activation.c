@@ -5,27 +5,16 @@
 #include "exec/kernels/math_impl.h"
 #include "exec/kernels/nn_single.h"
 
-#define SQRT1_2     0.707106781186547524400844362105
-#define SQRT_2_PI   0.797884560802865355879892119869
-#define GELU_CUBIC  0.044715
-#define MAX_PARAMS  2
+#define SQRT1_2    0.707106781186547524400844362105
+#define SQRT_2_PI  0.797884560802865355879892119869
+#define GELU_CUBIC 0.044715
 
-/* An attribute that is a parameter of the loop. */
-typedef struct param {
-    const char *name;
-    double fallback; /* when neither the op nor its row has it */
-} param;
-
-static pdm_status with_params(pdm_k *k, const pdm_unary *op, const param *params, int count)
+static pdm_status with_params(pdm_k *k, const pdm_unary *op, const pdm_math_param *params,
+                              int count)
 {
-    double values[MAX_PARAMS] = {0};
+    double values[PDM_MATH_PARAMS];
 
-    for (int i = 0; i < count; i++) {
-        const bool known = pdm_k_has_attr(k, params[i].name) ||
-                           (k->desc && pdm_ir_op_desc_attr(k->desc, params[i].name));
-        values[i] = known ? pdm_k_float(k, params[i].name) : params[i].fallback;
-    }
-    return PDM_K_OK(k) ? pdm_math_unary(k, op, values) : k->status;
+    return pdm_math_params(k, params, count, values) ? pdm_math_unary(k, op, values) : k->status;
 }
 
 #define PLAIN(name, expr)                                                                          \
@@ -42,7 +31,7 @@ static pdm_status with_params(pdm_k *k, const pdm_unary *op, const param *params
     pdm_status pdm_kernel_##name(pdm_k *k)                                                         \
     {                                                                                              \
         static const pdm_unary op = {.loop = {PDM_UNARY_OF_FLOAT(name)}};                          \
-        static const param params[] = {__VA_ARGS__};                                               \
+        static const pdm_math_param params[] = {__VA_ARGS__};                                      \
         return with_params(k, &op, params, (int)(sizeof params / sizeof *params));                 \
     }
 
@@ -63,7 +52,7 @@ pdm_status pdm_kernel_relu(pdm_k *k)
 
 WITH(relu6, CLAMP(v, (T)0, P(0)), {"threshold", 6})
 WITH(hardtanh, CLAMP(v, P(0), P(1)), {"t_min", 0}, {"t_max", 24})
-WITH(leaky_relu, v < (T)0 ? v *P(0) : v, {"negative_slope", 0.02})
+WITH(leaky_relu, v < (T)0 ? v * P(0) : v, {"negative_slope", 0.02})
 WITH(thresholded_relu, v *(T)(v > P(0)) + P(1) * (T)(v <= P(0)), {"threshold", 1}, {"value", 0})
 WITH(elu, v > (T)0 ? v : v <= (T)0 ? P(0) * expm1(v) : v, {"alpha", 1})
 WITH(celu, v > (T)0 ? v : v <= (T)0 ? P(0) * expm1(v / P(0)) : v, {"alpha", 1})
@@ -72,14 +61,14 @@ WITH(selu, P(0) * (v > (T)0 ? v : P(1) * expm1(v)), {"scale", 1.0507009873554805
 
 WITH(softshrink, (T)(v > P(0)) * (v - P(0)) + (T)(v < -P(0)) * (v + P(0)), {"threshold", 0.5})
 PDM_UNARY_FLOAT(hardshrink, v > -P(0) && v < P(0) ? (T)0 : v)
-PDM_UNARY_FLOAT(hardshrink_legacy, v *(T)(v < -P(0) || v > P(0)))
+PDM_UNARY_FLOAT(hardshrink_legacy, v *(T)(v<-P(0) || v> P(0)))
 
 /* At the threshold 2.6.2 gives 0, 3.x the operand. */
 pdm_status pdm_kernel_hardshrink(pdm_k *k)
 {
     static const pdm_unary op = {.loop = {PDM_UNARY_OF_FLOAT(hardshrink)}};
     static const pdm_unary legacy = {.loop = {PDM_UNARY_OF_FLOAT(hardshrink_legacy)}};
-    static const param params[] = {{"threshold", 0.5}};
+    static const pdm_math_param params[] = {{"threshold", 0.5}};
 
     return with_params(k, k->legacy ? &legacy : &op, params, 1);
 }
@@ -88,22 +77,19 @@ WITH(hardsigmoid, CLAMP(v *P(0) + P(1), (T)0, (T)1), {"slope", 0.2}, {"offset", 
 PLAIN(hardswish, v *CLAMP(v + (T)3, (T)0, (T)6) / (T)6)
 PLAIN(tanh_shrink, v - tanh(v))
 PLAIN(softsign, v / ((T)1 + fabs(v)))
-PLAIN(logsigmoid, v == -(T)INFINITY ? (T)NAN
-                  : v < (T)0        ? v - log1p(exp(v))
-                                    : -log1p(exp(-v)))
+PLAIN(logsigmoid, v == -(T)INFINITY ? (T)NAN : v < (T)0 ? v - log1p(exp(v)) : -log1p(exp(-v)))
 WITH(stanh, P(1) * tanh(P(0) * v), {"scale_a", 0.67}, {"scale_b", 1.7159})
 WITH(swish, v / ((T)1 + PDM_EXP(-(P(0) * v))), {"beta", 1})
 WITH(soft_relu, log((T)1 + exp(CLAMP(v, -P(0), P(0)))), {"threshold", 40})
-WITH(softplus, v *P(0) > P(1) ? v : log1p(exp(v *P(0))) / P(0), {"beta", 1}, {"threshold", 20})
+WITH(softplus, v *P(0) > P(1) ? v : log1p(exp(v * P(0))) / P(0), {"beta", 1}, {"threshold", 20})
 WITH(mish, v *tanh(v > P(0) ? v : log1p(exp(v))), {"lambda", 20})
 
 #define LOGIT(v) log((v) / ((T)1 - (v)))
 WITH(logit,
-     P(0) > (T)0 ? LOGIT(CLAMP(v, P(0), (T)1 - P(0)))
-                 : (v < (T)0 || v > (T)1 ? (T)NAN : LOGIT(v)),
+     P(0) > (T)0 ? LOGIT(CLAMP(v, P(0), (T)1 - P(0))) : (v < (T)0 || v > (T)1 ? (T)NAN : LOGIT(v)),
      {"eps", 1e-6})
 
-PDM_UNARY_FLOAT(gelu_erf, (T)0.5 * v * ((T)1 + erf(v *(T)SQRT1_2)))
+PDM_UNARY_FLOAT(gelu_erf, (T)0.5 * v * ((T)1 + erf(v * (T)SQRT1_2)))
 PDM_UNARY_FLOAT(gelu_tanh,
                 (T)0.5 * v * ((T)1 + tanh((T)SQRT_2_PI * (v + (T)GELU_CUBIC * v * v * v))))
 
@@ -146,8 +132,8 @@ pdm_status pdm_kernel_swiglu(pdm_k *k)
         dims[x->rank - 1] /= 2;
     char *out = pdm_k_out(k, 0, x->dtype, x->rank, dims);
     const int64_t count = out ? pdm_tensor_count(pdm_k_out_tensor(k, 0)) : 0;
-    const size_t row = count ? pdm_dtype_size(x->dtype) *
-                                   (size_t)(y ? count : dims[x->rank - 1]) : 1;
+    const size_t row =
+        count ? pdm_dtype_size(x->dtype) * (size_t)(y ? count : dims[x->rank - 1]) : 1;
 
     for (size_t at = 0; at < (size_t)count * pdm_dtype_size(x->dtype) && PDM_K_OK(k); at += row) {
         const char *a = (const char *)x->data + (y ? at : 2 * at);

@@ -60,6 +60,17 @@ static pdm_dtype unary_out_dtype(const pdm_unary *op, pdm_dtype in, bool blocks)
     return blocks && !pdm_dtype_is_float(in) ? PDM_F32 : in;
 }
 
+bool pdm_math_params(pdm_k *k, const pdm_math_param *params, int count,
+                     double values[PDM_MATH_PARAMS])
+{
+    for (int i = 0; i < PDM_MATH_PARAMS; i++) {
+        const bool known = i < count && (pdm_k_has_attr(k, params[i].name) ||
+                                         (k->desc && pdm_ir_op_desc_attr(k->desc, params[i].name)));
+        values[i] = i >= count ? 0 : known ? pdm_k_float(k, params[i].name) : params[i].fallback;
+    }
+    return PDM_K_OK(k);
+}
+
 pdm_status pdm_math_unary(pdm_k *k, const pdm_unary *op, const double *params)
 {
     const pdm_tensor *x = pdm_k_in(k, 0);
@@ -182,8 +193,8 @@ bool pdm_math_broadcast(pdm_k *k, const pdm_tensor *x, const pdm_tensor *y, pdm_
         const int64_t a = i <= x->rank ? x->dims[x->rank - i] : 1;
         const int64_t b = i <= y->rank ? y->dims[y->rank - i] : 1;
         if (a != b && a != 1 && b != 1) {
-            pdm_k_fail(k, "sizes %lld and %lld of the operands do not fit each other",
-                       (long long)a, (long long)b);
+            pdm_k_fail(k, "sizes %lld and %lld of the operands do not fit each other", (long long)a,
+                       (long long)b);
             return false;
         }
         out->dims[out->rank - i] = a == 1 ? b : a;
@@ -208,6 +219,22 @@ static bool align(pdm_k *k, const pdm_tensor *big, const pdm_tensor *small, int6
     out->rank = big->rank - (int)axis;
     for (int i = rank; i < out->rank; i++)
         out->dims[i] = 1;
+    return true;
+}
+
+bool pdm_math_binary_walk(pdm_k *k, const pdm_tensor *x, const pdm_tensor *y, pdm_tensor *out_shape,
+                          pdm_walk *out_walk)
+{
+    pdm_tensor ax = *x, ay = *y;
+    const int64_t axis = pdm_k_int_or(k, "axis", -1);
+
+    if (axis != -1 && x->rank >= y->rank && !align(k, x, y, axis, &ay))
+        return false;
+    if (axis != -1 && x->rank < y->rank && !align(k, y, x, axis, &ax))
+        return false;
+    if (!pdm_math_broadcast(k, &ax, &ay, out_shape))
+        return false;
+    pdm_walk_init(out_walk, out_shape->rank, out_shape->dims, 2, (const pdm_tensor *[]){&ax, &ay});
     return true;
 }
 
@@ -239,17 +266,12 @@ static void binary_range(void *arg, int64_t begin, int64_t end)
 static pdm_status binary_apply(pdm_k *k, const pdm_binary *op, const pdm_tensor *x,
                                const pdm_tensor *y)
 {
-    pdm_tensor shape, ax = *x, ay = *y;
-    const int64_t axis = pdm_k_int_or(k, "axis", -1);
+    pdm_tensor shape;
     binary_job job = {.loop = op->loop[x->dtype], .x = x->data, .y = y->data};
 
     if (!job.loop)
         return pdm_k_unsupported_dtype(k, x->dtype);
-    if (axis != -1 && x->rank >= y->rank && !align(k, x, y, axis, &ay))
-        return k->status;
-    if (axis != -1 && x->rank < y->rank && !align(k, y, x, axis, &ax))
-        return k->status;
-    if (!pdm_math_broadcast(k, &ax, &ay, &shape))
+    if (!pdm_math_binary_walk(k, x, y, &shape, &job.walk))
         return k->status;
     const pdm_dtype dtype = op->out ? op->out : x->dtype;
     job.in_size = pdm_dtype_size(x->dtype);
@@ -260,7 +282,6 @@ static pdm_status binary_apply(pdm_k *k, const pdm_binary *op, const pdm_tensor 
     const int64_t count = pdm_tensor_count(pdm_k_out_tensor(k, 0));
     if (count == 0)
         return k->status;
-    pdm_walk_init(&job.walk, shape.rank, shape.dims, 2, (const pdm_tensor *[]){&ax, &ay});
     pdm_k_parallel(k, count, PDM_MATH_GRAIN, binary_range, &job);
     return k->status;
 }

@@ -37,6 +37,17 @@ typedef struct pdm_unary {
     bool promote;
 } pdm_unary;
 
+/* An attribute that is a parameter of a loop. */
+#define PDM_MATH_PARAMS 2
+typedef struct pdm_math_param {
+    const char *name;
+    double fallback; /* when neither the op nor its row has it */
+} pdm_math_param;
+
+/* Their values, 0 for the rest; false after a failure. */
+bool pdm_math_params(pdm_k *k, const pdm_math_param *params, int count,
+                     double values[PDM_MATH_PARAMS]);
+
 /* Apply to operand 0, giving result 0. */
 pdm_status pdm_math_unary(pdm_k *k, const pdm_unary *op, const double *params);
 
@@ -104,8 +115,7 @@ pdm_status pdm_math_binary(pdm_k *k, const pdm_binary *op);
 
 /* One loop for a row of a set in dispatch.h: PDM_K_FLOATS(PDM_BINARY_SAME, add, a + b). */
 #define PDM_BINARY_SAME(code, suffix, type, acc, load, store, name, expr)                          \
-    static void name##_##suffix(PDM_BINARY_ARGS)                                                   \
-        PDM_BINARY_BODY(type, acc, type, load, store, expr)
+    static void name##_##suffix(PDM_BINARY_ARGS) PDM_BINARY_BODY(type, acc, type, load, store, expr)
 #define PDM_BINARY_BOOL(code, suffix, type, acc, load, store, name, expr)                          \
     static void name##_##suffix(PDM_BINARY_ARGS)                                                   \
         PDM_BINARY_BODY(type, acc, bool, load, PDM_K_SAME, expr)
@@ -132,6 +142,11 @@ void pdm_walk_finish(pdm_walk *walk, int rank, const int64_t *dims);
  * that make up [begin, end) of the result. */
 typedef void (*pdm_walk_run)(void *arg, const int64_t *offsets, int64_t first, int64_t n);
 void pdm_walk_range(const pdm_walk *walk, int64_t begin, int64_t end, pdm_walk_run run, void *arg);
+
+/* Shape of the result of two operands (with the attribute `axis` of old programs), and how to walk
+ * them; false after a failure. Nothing is walked when the result is empty. */
+bool pdm_math_binary_walk(pdm_k *k, const pdm_tensor *x, const pdm_tensor *y, pdm_tensor *out_shape,
+                          pdm_walk *out_walk);
 
 /* ---- element types --------------------------------------------------------------------------- */
 
