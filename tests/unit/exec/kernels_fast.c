@@ -60,7 +60,7 @@ static const fast_case cases[] = {
     UNARY("sigmoid"),
     UNARY("silu"),
     UNARY("hardswish"),
-    UNARY("mish"),
+    UNARY("mish", NUMBER("lambda", 20)),
     UNARY("relu6"),
     UNARY("leaky_relu", NUMBER("negative_slope", 0.1)),
     UNARY("hardsigmoid", NUMBER("slope", 0.25), NUMBER("offset", 0.4)),
