@@ -1,5 +1,6 @@
 EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/coverage.md docs/execution.md \
-	docs/legacy-interpreter.md
+	docs/legacy-interpreter.md \
+	docs/verify.md
 
 # The man page is made by the program from the table that --help prints, so the two cannot differ.
 if !CROSS_COMPILING

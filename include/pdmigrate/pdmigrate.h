@@ -420,11 +420,21 @@ PDM_API PDM_MUST_USE pdm_status pdm_model_run_legacy(const pdm_model *model,
 
 typedef struct pdm_compare_options {
     size_t size;
-    /* A float is wrong when |actual - expected| > atol + rtol*|expected|; integers are exact. */
+    /* A float is wrong when |actual - expected| > atol + rtol*|expected|. NaN is right where NaN is
+     * expected, an infinity where the same one is; against anything else they are wrong, whatever
+     * the tolerances. */
     double rtol, atol;
     double min_cosine; /* 0: not asked for */
     uint64_t max_ulp;  /* 0: not asked for; else so many units in the last place are always right */
+    bool integers; /* the tolerances hold for integers and bool too, which are exact otherwise */
 } pdm_compare_options;
+
+/*
+ * Bins of differences |actual - expected|. The first: none at all; the second: below 1e-12; then
+ * one for each power of ten (bin i: from 1e(i-14) to below 1e(i-13)); the last but one: from 1e4
+ * on; the last: NaN or an infinity on one side.
+ */
+#define PDM_COMPARISON_BINS 20
 
 /* What two tensors have in common. Complex numbers count as two. */
 typedef struct pdm_comparison {
@@ -436,6 +446,7 @@ typedef struct pdm_comparison {
     double cosine;           /* of the finite values; 1 when both are all zero */
     uint64_t worst;          /* the element that is farthest beyond its tolerance */
     double expected, actual; /* there */
+    uint64_t histogram[PDM_COMPARISON_BINS];
 } pdm_comparison;
 
 /* options may be NULL: rtol and atol 1e-5. Errors: PDM_INVALID_ARG (views that are not sound). */

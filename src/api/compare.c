@@ -84,6 +84,28 @@ typedef struct sums {
     double worst; /* |difference| / tolerance so far; -1: none */
 } sums;
 
+/* The bin of a difference, see PDM_COMPARISON_BINS. */
+static size_t bin_of(double difference)
+{
+    static const double edges[] = {1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4,
+                                   1e-3,  1e-2,  1e-1,  1,    1e1,  1e2,  1e3,  1e4};
+    size_t low = 0, high = sizeof edges / sizeof edges[0];
+
+    _Static_assert(sizeof edges / sizeof edges[0] + 3 == PDM_COMPARISON_BINS, "a bin for each");
+    if (difference == 0)
+        return 0;
+    if (!isfinite(difference))
+        return PDM_COMPARISON_BINS - 1;
+    while (low < high) { /* how many edges are not above it */
+        const size_t middle = (low + high) / 2;
+        if (difference >= edges[middle])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 1 + low;
+}
+
 /* Exact types: an int64 may differ where its double does not. */
 static bool same_bytes(const pdm_tensor *a, const pdm_tensor *b, size_t i)
 {
@@ -91,18 +113,23 @@ static bool same_bytes(const pdm_tensor *a, const pdm_tensor *b, size_t i)
     return memcmp((const char *)a->data + i * size, (const char *)b->data + i * size, size) == 0;
 }
 
-static void compare_exact(const pdm_tensor *a, const pdm_tensor *b, pdm_comparison *out, sums *s,
-                          size_t i)
+static void compare_integer(const pdm_tensor *a, const pdm_tensor *b,
+                            const pdm_compare_options *options, pdm_comparison *out, sums *s,
+                            size_t i)
 {
     const double x = number(a->dtype, a->data, i), y = number(b->dtype, b->data, i);
-    const double difference = fabs(x - y);
+    const bool same = same_bytes(a, b, i);
+    /* Neighbours beyond 2^53 are one double. */
+    const double difference = same ? 0 : fmax(fabs(x - y), 1);
 
     s->xx += x * x;
     s->yy += y * y;
     s->xy += x * y;
-    if (same_bytes(a, b, i))
+    out->histogram[bin_of(difference)]++;
+    if (same)
         return;
-    out->mismatches++;
+    if (!options->integers || difference > options->atol + options->rtol * fabs(x))
+        out->mismatches++;
     out->max_abs = fmax(out->max_abs, difference);
     if (x != 0)
         out->max_rel = fmax(out->max_rel, difference / fabs(x));
@@ -131,8 +158,11 @@ static void compare_float(const pdm_tensor *a, const pdm_tensor *b,
     const double x = number(a->dtype, a->data, i), y = number(b->dtype, b->data, i);
 
     if (!isfinite(x) || !isfinite(y)) {
-        if ((isnan(x) && isnan(y)) || x == y)
+        if ((isnan(x) && isnan(y)) || x == y) {
+            out->histogram[0]++;
             return;
+        }
+        out->histogram[PDM_COMPARISON_BINS - 1]++;
         out->mismatches++;
         out->max_abs = out->max_rel = INFINITY;
         note_worst(out, s, i, x, y, INFINITY);
@@ -143,6 +173,7 @@ static void compare_float(const pdm_tensor *a, const pdm_tensor *b,
     s->xx += x * x;
     s->yy += y * y;
     s->xy += x * y;
+    out->histogram[bin_of(difference)]++;
     out->max_abs = fmax(out->max_abs, difference);
     if (x != 0)
         out->max_rel = fmax(out->max_rel, difference / fabs(x));
@@ -170,7 +201,7 @@ static void compare_values(const pdm_tensor *a, const pdm_tensor *b,
     out->count = n;
     for (size_t i = 0; i < n; i++) {
         if (exact)
-            compare_exact(a, b, out, &s, i);
+            compare_integer(a, b, options, out, &s, i);
         else
             compare_float(a, b, options, out, &s, i);
     }
@@ -182,29 +213,33 @@ static void compare_values(const pdm_tensor *a, const pdm_tensor *b,
         out->reason = "cosine";
 }
 
+void pdm_api_compare(const pdm_tensor *expected, const pdm_tensor *actual,
+                     const pdm_compare_options *options, pdm_comparison *out_comparison)
+{
+    *out_comparison = (pdm_comparison){.cosine = 1};
+    if (expected->dtype != actual->dtype)
+        out_comparison->reason = "dtype";
+    else if (!same_shape(expected, actual))
+        out_comparison->reason = "shape";
+    else
+        compare_values(expected, actual, options, out_comparison);
+    out_comparison->equal = out_comparison->reason == NULL;
+}
+
 pdm_status pdm_compare(const pdm_tensor_view *expected, const pdm_tensor_view *actual,
                        const pdm_compare_options *options, pdm_comparison *out_comparison)
 {
     pdm_compare_options given = {.rtol = 1e-5, .atol = 1e-5};
-    pdm_comparison out = {.cosine = 1};
     pdm_tensor a = {0}, b = {0};
 
     if (!expected || !actual || !out_comparison)
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
     PDM_TRY(pdm_api_tensor(expected, &a));
-    pdm_status status = pdm_api_tensor(actual, &b);
-    if (status == PDM_OK) {
-        if (a.dtype != b.dtype)
-            out.reason = "dtype";
-        else if (!same_shape(&a, &b))
-            out.reason = "shape";
-        else
-            compare_values(&a, &b, &given, &out);
-        out.equal = out.reason == NULL;
-        *out_comparison = out;
-        pdm_tensor_deinit(&b);
-    }
+    const pdm_status status = pdm_api_tensor(actual, &b);
+    if (status == PDM_OK)
+        pdm_api_compare(&a, &b, &given, out_comparison);
+    pdm_tensor_deinit(&b);
     pdm_tensor_deinit(&a);
     return status;
 }

@@ -36,5 +36,8 @@ PDM_MUST_USE pdm_status pdm_api_bundle_add(pdm_bundle *bundle, const char *key,
                                            const pdm_tensor *tensor);
 /* The entry of an input: "in:NAME", or NAME alone; NULL when there is none. */
 const pdm_tensor *pdm_api_bundle_input(const pdm_bundle *bundle, const char *name);
+/* Two tensors, see pdm_compare. All of options counts. */
+void pdm_api_compare(const pdm_tensor *expected, const pdm_tensor *actual,
+                     const pdm_compare_options *options, pdm_comparison *out_comparison);
 
 #endif

@@ -1,23 +1,15 @@
-/* pdmigrate verify MODEL [NEW] */
+/* pdmigrate verify MODEL [NEW]: running both sides and comparing. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 #include "inputs.h"
-
-/* One output of one input set. */
-typedef struct row {
-    const char *io;    /* the file, NULL: random inputs */
-    char *name;        /* "0:softmax_0.tmp_0" */
-    char *shape;       /* "float32[1, 10]" */
-    char *other_shape; /* of the other side, when they differ */
-    pdm_comparison result;
-    int64_t dims[16];
-    size_t rank;
-    bool missing; /* one side has no such output */
-} row;
+#include "outfile.h"
+#include "progress.h"
+#include "tolerances.h"
+#include "verify.h"
 
 typedef struct verifier {
     pdm_context *context;
@@ -26,14 +18,39 @@ typedef struct verifier {
     pdm_model *model, *other; /* other: NEW, or NULL */
     pdm_plan *plan, *reference_plan;
     pdm_session *session, *reference_session; /* of a PIR MODEL that NEW is compared with */
-    const char *against;                      /* what the outputs are compared with */
-    row *rows;
-    size_t num_rows, num_different;
+    cli_tolerances tolerances;
+    cli_progress progress;
+    char doing[64]; /* for the progress line */
+    verify_result result;
 } verifier;
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const pdm_status try_status = (call);                                                      \
+        if (try_status != PDM_OK)                                                                  \
+            return try_status;                                                                     \
+    } while (0)
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Asked between ops. */
+static bool tick(void *user)
+{
+    verifier *v = user;
+
+    cli_progress_tick(&v->progress);
+    return cli_interrupted(NULL);
+}
 
 /* ---- running both sides ---------------------------------------------------------------------- */
 
-static pdm_status make_session(const verifier *v, const pdm_model *model, pdm_plan **out_plan,
+static pdm_status make_session(verifier *v, const pdm_model *model, pdm_plan **out_plan,
                                pdm_session **out_session)
 {
     const cli_options *o = v->options;
@@ -47,7 +64,8 @@ static pdm_status make_session(const verifier *v, const pdm_model *model, pdm_pl
                                          .threads = (unsigned)o->threads,
                                          .seed = o->seed,
                                          .max_iterations = o->max_iterations,
-                                         .cancelled = cli_interrupted};
+                                         .cancelled = tick,
+                                         .user = v};
     pdm_status status = pdm_plan_create(model, &plan, out_plan);
 
     return status == PDM_OK ? pdm_session_create(*out_plan, &session, out_session) : status;
@@ -78,9 +96,10 @@ static pdm_status run_reference(verifier *v, const pdm_bundle *inputs, pdm_bundl
                                            .num_fetch = o->num_fetch,
                                            .seed = o->seed,
                                            .max_iterations = o->max_iterations,
-                                           .cancelled = cli_interrupted};
+                                           .cancelled = tick,
+                                           .user = v};
     if (pdm_model_get_kind(v->model) == PDM_MODEL_LEGACY) {
-        v->against = "the legacy program as it is";
+        v->result.against = "the legacy program as it is";
         return pdm_model_run_legacy(v->model, &legacy, inputs, expected);
     }
     if (!v->reference_session) {
@@ -88,7 +107,7 @@ static pdm_status run_reference(verifier *v, const pdm_bundle *inputs, pdm_bundl
                   "there is nothing to compare a PIR model with");
         return PDM_INVALID_ARG;
     }
-    v->against = "the first model";
+    v->result.against = "the first model";
     pdm_status status = pdm_session_set_inputs(v->reference_session, inputs);
     if (status == PDM_OK)
         status = pdm_session_run(v->reference_session);
@@ -150,216 +169,256 @@ static char *shape_text(const pdm_tensor_view *view)
     return text;
 }
 
-static double tolerance(double given, const char *dtype)
+/* ---- LoD ------------------------------------------------------------------------------------- */
+
+/* The offsets of a level of an output, which is named "POSITION:NAME"; false: it has no such level.
+ */
+static bool find_lod(const pdm_bundle *bundle, const char *output, unsigned level,
+                     pdm_tensor_view *out)
 {
-    if (given >= 0)
-        return given;
-    return !strcmp(dtype, "float16") ? 1e-3 : !strcmp(dtype, "bfloat16") ? 1e-2 : 1e-5;
+    const char *name = strchr(output, ':') + 1;
+    const size_t length = strlen(name);
+    char *end;
+
+    for (size_t i = 0; i < pdm_bundle_count(bundle); i++) {
+        const char *key = pdm_bundle_key(bundle, i);
+        if (strncmp(key, "lod:out:", 8) != 0 || strncmp(key + 8, name, length) != 0 ||
+            key[8 + length] != ':' || strtoul(key + 9 + length, &end, 10) != level ||
+            end == key + 9 + length || *end)
+            continue;
+        return pdm_bundle_get(bundle, i, out) == PDM_OK &&
+               (!strcmp(out->dtype, "int64") || !strcmp(out->dtype, "uint64"));
+    }
+    return false;
 }
 
-static pdm_status compare_one(const cli_options *o, pdm_tensor_view *expected,
-                              const pdm_tensor_view *actual, row *r)
+static void print_offsets(FILE *out, const pdm_tensor_view *view)
+{
+    enum { MANY = 16 };
+    const int64_t *offsets = view->data;
+    const size_t count = view->bytes / sizeof *offsets;
+
+    fputc('[', out);
+    for (size_t i = 0; i < count && i < MANY; i++)
+        fprintf(out, "%s%" PRId64, i ? ", " : "", offsets[i]);
+    fputs(count > MANY ? ", ...]" : "]", out);
+}
+
+static bool same_offsets(const pdm_tensor_view *a, const pdm_tensor_view *b)
+{
+    return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
+}
+
+/* The first level that differs, in words; NULL: none does. */
+static pdm_status compare_lod(const pdm_bundle *expected, const char *expected_name,
+                              const pdm_bundle *actual, const char *actual_name, char **out_text)
+{
+    size_t size;
+
+    for (unsigned level = 0; level < 16; level++) {
+        pdm_tensor_view want = {0}, have = {0};
+        const bool wanted = find_lod(expected, expected_name, level, &want);
+        const bool found = find_lod(actual, actual_name, level, &have);
+        if (wanted == found && (!wanted || same_offsets(&want, &have))) {
+            if (!wanted)
+                return PDM_OK;
+            continue;
+        }
+        FILE *out = open_memstream(out_text, &size);
+        if (!out)
+            return PDM_NOMEM;
+        fprintf(out, "LoD level %u: expected ", level);
+        if (wanted)
+            print_offsets(out, &want);
+        fputs(wanted ? ", got " : "none, got ", out);
+        if (found)
+            print_offsets(out, &have);
+        else
+            fputs("none", out);
+        return fclose(out) == 0 ? PDM_OK : PDM_NOMEM;
+    }
+    return PDM_OK;
+}
+
+/* ---- one output ------------------------------------------------------------------------------ */
+
+static pdm_status compare_one(verifier *v, pdm_tensor_view *expected, const pdm_tensor_view *actual,
+                              verify_row *row)
 {
     /* numpy has no bfloat16: files hold its bits. */
     if (!strcmp(actual->dtype, "bfloat16") && !strcmp(expected->dtype, "uint16"))
         expected->dtype = "bfloat16";
-    const pdm_compare_options options = {.size = sizeof options,
-                                         .rtol = tolerance(o->rtol, actual->dtype),
-                                         .atol = tolerance(o->atol, actual->dtype),
-                                         .min_cosine = o->cosine > 0 ? o->cosine : 0,
-                                         .max_ulp = o->max_ulp};
-    const pdm_status status = pdm_compare(expected, actual, &options, &r->result);
-    r->rank = actual->rank < 16 ? actual->rank : 16;
-    memcpy(r->dims, actual->dims, r->rank * sizeof *r->dims);
-    return status;
+    cli_tolerances_of(&v->tolerances, strchr(row->name, ':') + 1, actual->dtype, NULL, NULL,
+                      &row->tolerance);
+    TRY(pdm_compare(expected, actual, &row->tolerance, &row->result));
+    row->rank = actual->rank < 16 ? actual->rank : 16;
+    memcpy(row->dims, actual->dims, row->rank * sizeof *row->dims);
+    if (row->result.reason &&
+        (!strcmp(row->result.reason, "shape") || !strcmp(row->result.reason, "dtype")) &&
+        !(row->wanted_type = shape_text(expected)))
+        return PDM_NOMEM;
+    return PDM_OK;
 }
 
-static pdm_status add_row(verifier *v, const char *io, unsigned long position,
-                          const pdm_bundle *expected, const pdm_bundle *actual)
+static verify_row *new_row(verify_result *result)
+{
+    verify_row *rows = realloc(result->rows, (result->num_rows + 1) * sizeof *rows);
+
+    if (!rows)
+        return NULL;
+    result->rows = rows;
+    rows[result->num_rows] = (verify_row){.set = result->num_sets - 1};
+    return &rows[result->num_rows++];
+}
+
+static pdm_status add_row(verifier *v, unsigned long position, const pdm_bundle *expected,
+                          const pdm_bundle *actual)
 {
     pdm_tensor_view want = {0}, have = {0};
     const char *name = NULL, *other_name = NULL;
     const bool wanted = find_output(expected, position, &want, &name);
     const bool found = find_output(actual, position, &have, &other_name);
-    row *rows = realloc(v->rows, (v->num_rows + 1) * sizeof *rows);
-    pdm_status status = PDM_OK;
 
-    if (!rows)
-        return PDM_NOMEM;
-    v->rows = rows;
     if (!wanted && !found)
         return PDM_OK; /* an array on both sides: there is no key for it */
-    row *r = &v->rows[v->num_rows++];
-    *r = (row){.io = io, .missing = !wanted || !found};
-    r->name = strdup(wanted ? name : other_name);
-    r->shape = shape_text(found ? &have : &want);
-    if (!r->name || !r->shape)
+    verify_row *row = new_row(&v->result);
+    if (!row)
         return PDM_NOMEM;
-    if (!r->missing)
-        status = compare_one(v->options, &want, &have, r);
-    if (r->result.reason &&
-        (!strcmp(r->result.reason, "shape") || !strcmp(r->result.reason, "dtype")))
-        r->other_shape = shape_text(&want);
-    v->num_different += r->missing || !r->result.equal;
-    return status;
+    row->missing = !wanted || !found;
+    row->name = strdup(wanted ? name : other_name);
+    row->type = shape_text(found ? &have : &want);
+    if (!row->name || !row->type)
+        return PDM_NOMEM;
+    if (row->missing)
+        return PDM_OK;
+    TRY(compare_one(v, &want, &have, row));
+    return compare_lod(expected, name, actual, other_name, &row->lod);
 }
 
-static pdm_status compare_all(verifier *v, const char *io, const pdm_bundle *expected,
-                              const pdm_bundle *actual)
+static pdm_status compare_all(verifier *v, const pdm_bundle *expected, const pdm_bundle *actual)
 {
     const unsigned long a = count_outputs(expected), b = count_outputs(actual);
     pdm_status status = PDM_OK;
 
     for (unsigned long i = 0; status == PDM_OK && i < (a > b ? a : b); i++)
-        status = add_row(v, io, i, expected, actual);
+        status = add_row(v, i, expected, actual);
     return status;
 }
 
 /* ---- one set of inputs ----------------------------------------------------------------------- */
 
+static pdm_status set_inputs(verifier *v, const pdm_bundle *given)
+{
+    return given ? pdm_session_set_inputs(v->session, given)
+                 : cli_random_inputs(v->options, v->report, v->plan, v->session, NULL);
+}
+
+static pdm_status run_and_compare(verifier *v, const pdm_bundle *given, pdm_bundle *actual,
+                                  pdm_bundle *expected)
+{
+    const bool recorded = given && count_outputs(given) > 0;
+
+    TRY(set_inputs(v, given));
+    TRY(pdm_session_run(v->session));
+    TRY(pdm_session_record(v->session, true, actual));
+    if (recorded)
+        v->result.against = "the recorded outputs";
+    else
+        TRY(run_reference(v, given ? given : actual, expected));
+    return compare_all(v, recorded ? given : expected, actual);
+}
+
+static pdm_status begin_set(verifier *v, const char *io)
+{
+    verify_result *r = &v->result;
+    const size_t of = v->options->num_io > 0 ? v->options->num_io : 1;
+    verify_set *sets = realloc(r->sets, (r->num_sets + 1) * sizeof *sets);
+
+    if (!sets)
+        return PDM_NOMEM;
+    r->sets = sets;
+    sets[r->num_sets++] = (verify_set){.io = io};
+    snprintf(v->doing, sizeof v->doing, "verifying, input set %zu of %zu", r->num_sets, of);
+    cli_progress_begin(&v->progress, v->report, v->doing);
+    return PDM_OK;
+}
+
 static pdm_status verify_one(verifier *v, const char *io)
 {
     pdm_bundle *given = NULL, *actual = NULL, *expected = NULL;
-    pdm_status status = io ? pdm_bundle_read(v->context, io, &given) : PDM_OK;
+    const double begin = now();
+    pdm_status status = begin_set(v, io);
 
-    if (status == PDM_OK)
-        status = io ? pdm_session_set_inputs(v->session, given)
-                    : cli_random_inputs(v->options, v->report, v->plan, v->session, NULL);
-    if (status == PDM_OK)
-        status = pdm_session_run(v->session);
+    if (status == PDM_OK && io)
+        status = pdm_bundle_read(v->context, io, &given);
     if (status == PDM_OK)
         status = pdm_bundle_create(v->context, &actual);
     if (status == PDM_OK)
-        status = pdm_session_record(v->session, true, actual);
-    if (status == PDM_OK && (!given || count_outputs(given) == 0)) {
         status = pdm_bundle_create(v->context, &expected);
-        if (status == PDM_OK)
-            status = run_reference(v, given ? given : actual, expected);
-    } else {
-        v->against = "the recorded outputs";
-    }
     if (status == PDM_OK)
-        status = compare_all(v, io, expected ? expected : given, actual);
+        status = run_and_compare(v, given, actual, expected);
+    cli_progress_end(&v->progress);
     pdm_bundle_destroy(expected);
     pdm_bundle_destroy(actual);
     pdm_bundle_destroy(given);
+    if (v->result.num_sets > 0)
+        v->result.sets[v->result.num_sets - 1].seconds = now() - begin;
     return status;
 }
 
 static pdm_status verify(verifier *v)
 {
-    pdm_status status = prepare(v);
+    const cli_options *o = v->options;
+    pdm_status status = cli_tolerances_read(&v->tolerances, o, v->report);
 
-    for (size_t i = 0; status == PDM_OK && i < v->options->num_io; i++)
-        status = verify_one(v, v->options->io[i]);
-    if (status == PDM_OK && v->options->num_io == 0)
+    if (status == PDM_OK && o->arg[OPT_HTML])
+        status = cli_outfile_check(v->report, o->arg[OPT_HTML], o->has[OPT_FORCE]);
+    if (status == PDM_OK)
+        status = prepare(v);
+    for (size_t i = 0; status == PDM_OK && i < o->num_io; i++)
+        status = verify_one(v, o->io[i]);
+    if (status == PDM_OK && o->num_io == 0)
         status = verify_one(v, NULL);
+    if (status == PDM_OK)
+        cli_tolerances_unused(&v->tolerances, v->report);
     return status;
 }
 
-/* ---- what is printed ------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
-/* An element's number as its indices. */
-static void print_index(const row *r)
+static void print_html(FILE *out, const void *result)
 {
-    uint64_t rest = r->result.worst;
-    int64_t index[16];
-
-    for (size_t i = r->rank; i-- > 0;) {
-        const uint64_t dim = r->dims[i] > 0 ? (uint64_t)r->dims[i] : 1;
-        index[i] = (int64_t)(rest % dim);
-        rest /= dim;
-    }
-    putchar('[');
-    for (size_t i = 0; i < r->rank; i++)
-        printf("%s%" PRId64, i ? ", " : "", index[i]);
-    putchar(']');
+    verify_print_html(out, result);
 }
 
-static void print_row(const row *r)
+static void print_result(const verifier *v, pdm_status status)
 {
-    const pdm_comparison *c = &r->result;
+    const verify_result *r = &v->result;
 
-    printf("%-4s %s %s", r->missing || !c->equal ? "DIFF" : "ok", r->name, r->shape);
-    if (r->missing) {
-        puts(": only one side has this output");
-    } else if (r->other_shape) {
-        printf(": %s expected\n", r->other_shape);
-    } else {
-        printf("  max abs %.3g, max rel %.3g, ulp %" PRIu64 ", cosine %.9g\n", c->max_abs,
-               c->max_rel, c->max_ulp, c->cosine);
-        if (!c->equal) {
-            printf("     %" PRIu64 " of %" PRIu64 " values differ, the worst at ", c->mismatches,
-                   c->count);
-            print_index(r);
-            printf(": expected %.9g, got %.9g\n", c->expected, c->actual);
-        }
+    if (v->options->json) {
+        cli_json_begin(r->exit_code);
+        verify_print_json(stdout, r);
+        cli_json_end(v->report);
+    } else if (v->options->junit) {
+        verify_print_junit(stdout, r);
+    } else if (status == PDM_OK && !v->report->quiet) {
+        verify_print_text(stdout, r);
     }
-}
-
-static void print_result(const verifier *v)
-{
-    const char *io = NULL;
-
-    for (size_t i = 0; i < v->num_rows; i++) {
-        if (i == 0 || v->rows[i].io != io)
-            puts(v->rows[i].io ? v->rows[i].io : "random inputs");
-        io = v->rows[i].io;
-        print_row(&v->rows[i]);
-    }
-    printf("%zu of %zu outputs agree with %s\n", v->num_rows - v->num_different, v->num_rows,
-           v->against ? v->against : "nothing");
-}
-
-/* JSON has no infinity and no NaN. */
-static void json_number(const char *key, double value)
-{
-    if (isfinite(value))
-        printf(", \"%s\": %.17g", key, value);
-    else
-        printf(", \"%s\": \"%s\"", key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-}
-
-static void print_json(const verifier *v)
-{
-    fputs(", \"command\": \"verify\", \"model\": ", stdout);
-    cli_json_string(stdout, v->options->model);
-    fputs(", \"new\": ", stdout);
-    cli_json_string(stdout, v->options->other);
-    fputs(", \"against\": ", stdout);
-    cli_json_string(stdout, v->against);
-    fputs(", \"comparisons\": [", stdout);
-    for (size_t i = 0; i < v->num_rows; i++) {
-        const row *r = &v->rows[i];
-        fputs(i ? ", {\"io\": " : "{\"io\": ", stdout);
-        cli_json_string(stdout, r->io);
-        fputs(", \"output\": ", stdout);
-        cli_json_string(stdout, r->name);
-        fputs(", \"type\": ", stdout);
-        cli_json_string(stdout, r->shape);
-        printf(", \"equal\": %s, \"reason\": ", !r->missing && r->result.equal ? "true" : "false");
-        cli_json_string(stdout, r->missing ? "missing" : r->result.reason);
-        printf(", \"count\": %" PRIu64 ", \"mismatches\": %" PRIu64 ", \"max_ulp\": %" PRIu64
-               ", \"worst\": %" PRIu64,
-               r->result.count, r->result.mismatches, r->result.max_ulp, r->result.worst);
-        json_number("max_abs", r->result.max_abs);
-        json_number("max_rel", r->result.max_rel);
-        json_number("cosine", r->result.cosine);
-        json_number("expected", r->result.expected);
-        json_number("actual", r->result.actual);
-        putchar('}');
-    }
-    putchar(']');
 }
 
 static void deinit(verifier *v)
 {
-    for (size_t i = 0; i < v->num_rows; i++) {
-        free(v->rows[i].name);
-        free(v->rows[i].shape);
-        free(v->rows[i].other_shape);
+    verify_result *r = &v->result;
+
+    for (size_t i = 0; i < r->num_rows; i++) {
+        free(r->rows[i].name);
+        free(r->rows[i].type);
+        free(r->rows[i].wanted_type);
+        free(r->rows[i].lod);
     }
-    free(v->rows);
+    free(r->rows);
+    free(r->sets);
+    cli_tolerances_deinit(&v->tolerances);
     pdm_session_destroy(v->session);
     pdm_session_destroy(v->reference_session);
     pdm_plan_destroy(v->plan);
@@ -370,19 +429,20 @@ static void deinit(verifier *v)
 
 int cli_verify(pdm_context *context, const cli_options *options, cli_report *report)
 {
-    verifier v = {.context = context, .options = options, .report = report};
-    const pdm_status status = verify(&v);
-    int code = cli_failed(report, status);
+    verifier v = {
+        .context = context, .options = options, .report = report, .result.options = options};
+    const char *html = options->arg[OPT_HTML];
+    pdm_status status = verify(&v);
 
-    if (status == PDM_OK && v.num_different > 0)
-        code = CLI_EXIT_DIFFERENT;
-    if (options->json) {
-        cli_json_begin(code);
-        print_json(&v);
-        cli_json_end(report);
-    } else if (status == PDM_OK && !report->quiet) {
-        print_result(&v);
-    }
+    v.result.exit_code = cli_failed(report, status);
+    if (status == PDM_OK && verify_count_different(&v.result) > 0)
+        v.result.exit_code = CLI_EXIT_DIFFERENT;
+    if (status != PDM_OK)
+        v.result.failure = report->first_error;
+    if (html && status != PDM_EXISTS &&
+        cli_outfile_write(report, html, options->has[OPT_FORCE], print_html, &v.result) != PDM_OK)
+        v.result.exit_code = CLI_EXIT_IO;
+    print_result(&v, status);
     deinit(&v);
-    return code;
+    return v.result.exit_code;
 }

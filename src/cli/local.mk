@@ -18,7 +18,16 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/opt.c \
 	src/cli/opt.h \
 	src/cli/opts.def \
+	src/cli/outfile.c \
+	src/cli/outfile.h \
 	src/cli/progress.c \
 	src/cli/progress.h \
 	src/cli/report.c \
-	src/cli/report.h
+	src/cli/report.h \
+	src/cli/tolerances.c \
+	src/cli/tolerances.def \
+	src/cli/tolerances.h \
+	src/cli/verify.h \
+	src/cli/verify_html.c \
+	src/cli/verify_junit.c \
+	src/cli/verify_text.c

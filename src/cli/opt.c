@@ -313,8 +313,12 @@ static int check_values(cli_report *report, cli_options *out)
     const char *format = out->arg[OPT_FORMAT];
     const char *version = out->arg[OPT_PIR_VERSION];
 
-    if (format && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
-        return cli_usage(report, "it is text or json", "--format %s is not known", format);
+    out->junit = format && !strcmp(format, "junit");
+    if (out->junit && out->command != CLI_VERIFY)
+        return cli_usage(report, "it is text or json", "only verify has --format %s", format);
+    if (format && !out->junit && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
+        return cli_usage(report, "it is text or json; of verify junit, too",
+                         "--format %s is not known", format);
     if (version) {
         if (version[0] < '1' || version[0] > '4' || version[1])
             return cli_usage(report, "it is 1, 2, 3 or 4", "--pir-version %s does not exist",

@@ -44,7 +44,7 @@ typedef struct cli_options {
     bool has[CLI_NUM_OPTS];
     const char *arg[CLI_NUM_OPTS]; /* arguments of options; the last one counts */
     const char *model;
-    const char *other; /* verify: NEW, or NULL */
+    const char *other;  /* verify: NEW, or NULL */
     const char **fetch; /* --fetch at its commas; malloc'ed, the names too (one block) */
     char *fetch_text;
     size_t num_fetch;
@@ -56,7 +56,7 @@ typedef struct cli_options {
     uint64_t seed, threads, max_iterations, max_ulp;
     pdm_kernels kernels;
     double rtol, atol, cosine; /* -1: not given */
-    bool json;
+    bool json, junit;          /* --format */
 } cli_options;
 
 struct cli_report;

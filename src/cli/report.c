@@ -197,6 +197,25 @@ void cli_json_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
+void cli_markup(FILE *out, const char *text)
+{
+    static const char *const names[] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+    const unsigned char *p = (const unsigned char *)text;
+
+    while (p && *p) {
+        const size_t length = utf8_length(p);
+        if (length == 1 && *p < sizeof names / sizeof names[0] && names[*p])
+            fputs(names[*p], out);
+        else if (length == 0 || (*p < 0x20 && *p != '\t' && *p != '\n') || *p == 0x7f ||
+                 (length == 3 && p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe)) /* U+FFFE, U+FFFF */
+            fputs("\xef\xbf\xbd", out);
+        else
+            fwrite(p, 1, length, out);
+        p += length ? length : 1;
+    }
+}
+
 static void json_text(FILE *out, const char *key, const char *text)
 {
     if (!text)
@@ -259,9 +278,11 @@ void cli_report_diagnostic(void *user, const pdm_diagnostic *diagnostic)
 {
     cli_report *report = user;
 
-    if (diagnostic->severity == PDM_ERROR)
-        report->num_errors++;
-    else if (report->quiet)
+    if (diagnostic->severity == PDM_ERROR && report->num_errors++ == 0)
+        snprintf(report->first_error, sizeof report->first_error, "%s%s%s",
+                 diagnostic->op_type ? diagnostic->op_type : "", diagnostic->op_type ? ": " : "",
+                 diagnostic->message);
+    if (diagnostic->severity != PDM_ERROR && report->quiet)
         return;
     print_text(report, diagnostic);
     if (report->json)

@@ -23,7 +23,8 @@ typedef struct cli_report {
     FILE *diagnostics; /* their JSON, in memory */
     char *text;
     size_t size;
-    char hint[256]; /* printed last; what follows with the same hint does not repeat it */
+    char first_error[512]; /* its message and op */
+    char hint[256];        /* printed last; what follows with the same hint does not repeat it */
 } cli_report;
 
 /* false: out of memory. */
@@ -44,6 +45,8 @@ void cli_json_begin(int exit_code);
 void cli_json_end(cli_report *report);
 /* A JSON string; NULL is null. Bytes that are no UTF-8 become U+FFFD. */
 void cli_json_string(FILE *out, const char *text);
+/* Text for XML and HTML; what they cannot hold becomes U+FFFD. NULL is nothing. */
+void cli_markup(FILE *out, const char *text);
 void cli_json_tensor(FILE *out, const pdm_tensor_info *info);
 /* Bytes of data of all parameters. */
 uint64_t cli_params_bytes(const pdm_model *model);

@@ -42,4 +42,125 @@ exits 1 "as JSON" verify --format json "$dir/w/wrong.json" --io "$leaky/io.npz"
 is_json "$dir/out" "the report is JSON"
 tap_is "$(json_get "$dir/out" '[j["exit_code"], j["comparisons"][0]["equal"], j["comparisons"][0]["reason"]]')" \
     "[1, False, 'values']" "it says what is wrong"
+
+# ---- LoD
+lod=$cases/op_fusion_seqpool_concat__sum
+exits 0 "LoD as recorded" verify "$lod" --io "$lod/io.npz"
+python3 - "$lod/io.npz" "$dir/lod.npz" "$dir/nolod.npz" <<'PY'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as z, zipfile.ZipFile(sys.argv[2], "w") as other, zipfile.ZipFile(sys.argv[3], "w") as none:
+    for n in z.namelist():
+        data = z.read(n)
+        if n.startswith("lod:out:"):
+            data = data[:-8] + (7).to_bytes(8, "little")
+        else:
+            none.writestr(n, data)
+        other.writestr(n, data)
+PY
+exits 1 "another LoD" verify "$lod" --io "$dir/lod.npz"
+tap_try "it is told" grep -q "LoD level 0: expected \[0, 1, 7\], got \[0, 1, 2\]" "$dir/out"
+exits 1 "LoD that is not expected" verify "$lod" --io "$dir/nolod.npz"
+tap_try "it is told" grep -q "LoD level 0: expected none, got \[0, 1, 2\]" "$dir/out"
+
+# ---- tolerances
+rule() { # CODE NAME LINE: a file with that line, for the wrong constant
+    printf '# a comment\n\n%b\n' "$3" >"$dir/tol.tsv"
+    exits "$1" "$2" verify "$dir/w/wrong.json" --io "$leaky/io.npz" --dtype-tolerances "$dir/tol.tsv"
+}
+rule 0 "a line for all" '*\t*\t1e9\t1e9'
+rule 0 "a line for the type" '* float32 1e9 1e9'
+rule 0 "a line for the output" 'leaky_relu_out float32 1e9 1e9'
+rule 1 "a line for another type" '* float16 1e9 1e9'
+rule 1 "the nearer line counts" 'leaky_relu_out * 0 0\n* * 1e9 1e9'
+rule 0 "ULP" '* * - - 100000000000'
+rule 1 "nothing but dashes" '* * - - -'
+rule 1 "a name that is not there" 'nosuch * 1e9 1e9'
+says "no output has the name 'nosuch'" "a name that is not there: the warning"
+rule 2 "an unknown type" '* float23 1 1'
+says "line 3: there is no element type 'float23'" "an unknown type: the message"
+rule 2 "bool has no tolerance" '* bool 1 1'
+rule 2 "no number" '* float32 1 x'
+rule 2 "a negative number" '* float32 1 -1'
+rule 2 "NaN" '* float32 nan 1'
+rule 2 "half an ULP" '* float32 1 1 0.5'
+rule 2 "a column that is missing" '* float32 1'
+says "line 3: 4 or 5 columns are wanted, there are 3" "a column that is missing: the message"
+rule 2 "a column too many" '* float32 1 1 1 1'
+exits 5 "no file" verify "$loop" --dtype-tolerances "$dir/none.tsv"
+exits 5 "a folder" verify "$loop" --dtype-tolerances "$dir"
+head -c 4000 /dev/urandom >"$dir/tol.tsv"
+exits 2 "no text" verify "$loop" --dtype-tolerances "$dir/tol.tsv"
+sed -n 's/^TOLERANCE("\(.*\)", \(.*\), \(.*\), "\(.*\)")$/| \1 | \2 | \3 | \4 |/p' "$srcdir/src/cli/tolerances.def" >"$dir/table"
+tap_is "$(grep -cxFf "$dir/table" "$srcdir/docs/verify.md")" "$(wc -l <"$dir/table")" "the table is documented"
+
+# ---- reports
+exits 0 "JUnit" verify "$loop" --io "$loop/io.npz" --io "$loop/io2.npz" --format junit
+xml() { # EXPRESSION: over the root r of standard output
+    python3 -c 'import sys, xml.etree.ElementTree as E
+r = E.parse(sys.argv[1]).getroot()
+print(eval(sys.argv[2]))' "$dir/out" "$1"
+}
+tap_is "$(xml '[r.tag, r.get("failures"), len(r), r.get("tests") == str(len(r.findall(".//testcase")))]')" \
+    "['testsuites', '0', 2, True]" "a suite for each input set"
+exits 1 "JUnit of a difference" verify "$dir/w/wrong.json" --io "$leaky/io.npz" --format junit
+tap_is "$(xml '[r.get("failures"), r.find(".//failure").get("type"), "the worst at" in r.find(".//failure").get("message")]')" \
+    "['1', 'values', True]" "it has the failure"
+exits 5 "JUnit of a run that fails" verify "$loop" --io "$dir/w/none.npz" --format junit
+tap_is "$(xml '[r.get("errors"), r.find(".//error").get("type")]')" "['1', 'exit 5']" "it has the error"
+exits 2 "only verify has JUnit" show "$loop" --format junit
+
+html=$dir/w/report.html
+exits 1 "HTML" verify "$dir/w/wrong.json" --io "$leaky/io.npz" --html "$html"
+tap_try "one row, one histogram" sh -c "[ \$(grep -c '<tr><td' '$html') = 1 ] && [ \$(grep -c '<svg' '$html') = 1 ]"
+tap_try "no scripts, nothing from elsewhere" sh -c "! grep -qiE '<script|https?://|<link|<img|@import|url\(' '$html'"
+tap_try "light and dark" grep -q 'prefers-color-scheme: dark' "$html"
+python3 - "$html" <<'PY'
+import html.parser, sys
+class P(html.parser.HTMLParser):
+    stack = []
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "line", "rect") or (tag == "rect"):
+            self.stack.append(tag)
+    def handle_startendtag(self, tag, attrs):
+        pass
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag, tag
+p = P()
+p.feed(open(sys.argv[1], encoding="utf-8").read())
+assert not p.stack
+PY
+tap_is $? 0 "its elements are closed"
+exits 2 "a report that exists" verify "$loop" --html "$html"
+says "exists" "a report that exists: the message"
+exits 0 "unless --force is given" verify "$loop" --html "$html" --force
+tap_try "it was replaced" grep -q "flow_while_nested" "$html"
+exits 5 "a folder that is not there" verify "$loop" --html "$dir/nowhere/report.html"
+ln -s "$(cd "$loop" && pwd)" "$dir/<b>&'x"
+exits 0 "a name with markup" verify "$dir/<b>&'x" --html "$html" --force --format junit
+tap_is "$(xml 'r.find(".//testcase").get("classname")[-7:]')" "/<b>&'x" "is a name in XML"
+tap_try "and in HTML" sh -c "grep -q '&lt;b&gt;&amp;&#39;x' '$html' && ! grep -q '<b>' '$html'"
+
+# A run on a terminal tells which input set it is at; the line goes at the end.
+npz() {
+    python3 "$srcdir/tests/cli/npz.py" "$@"
+}
+npz write "$dir/endless.npz" "x=<f4:2x3:0" "n=<i8:1:9000000000000000000"
+tap_is "$(python3 - "$PDMIGRATE" "$srcdir/fixtures/samples/while_loop.json" "$dir/endless.npz" <<'PY'
+import os, pty, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+master, slave = pty.openpty()
+p = subprocess.Popen([sys.argv[1], "verify", sys.argv[2], "--io", sys.argv[3]], stderr=slave, stdin=slave)
+os.close(slave)
+time.sleep(2)
+p.send_signal(signal.SIGINT)
+p.wait(timeout=60)
+text = b""
+try:
+    while True:
+        text += os.read(master, 65536)
+except OSError:
+    pass
+print(p.returncode, b"\rverifying, input set 1 of 1: 1." in text, b"\r\x1b[K" in text)
+PY
+)" "130 True True" "a long run on a terminal shows where it is"
 tap_done

@@ -1,0 +1,166 @@
+/* The result of verify as text and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "verify.h"
+
+bool verify_agrees(const verify_row *row)
+{
+    return verify_reason(row) == NULL;
+}
+
+const char *verify_reason(const verify_row *row)
+{
+    return row->missing         ? "missing"
+           : row->result.reason ? row->result.reason
+           : row->lod           ? "lod"
+                                : NULL;
+}
+
+size_t verify_count_different(const verify_result *result)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->num_rows; i++)
+        count += !verify_agrees(&result->rows[i]);
+    return count;
+}
+
+const char *verify_set_name(const verify_result *result, size_t set)
+{
+    const char *io = result->sets[set].io;
+
+    return io ? io : "random inputs";
+}
+
+void verify_print_place(FILE *out, const verify_row *row)
+{
+    uint64_t rest = row->result.worst;
+    int64_t index[16];
+
+    for (size_t i = row->rank; i-- > 0;) {
+        const uint64_t dim = row->dims[i] > 0 ? (uint64_t)row->dims[i] : 1;
+        index[i] = (int64_t)(rest % dim);
+        rest /= dim;
+    }
+    fputc('[', out);
+    for (size_t i = 0; i < row->rank; i++)
+        fprintf(out, "%s%" PRId64, i ? ", " : "", index[i]);
+    fputc(']', out);
+}
+
+void verify_describe(FILE *out, const verify_row *row)
+{
+    const pdm_comparison *c = &row->result;
+
+    if (row->missing) {
+        fputs("only one side has this output", out);
+    } else if (row->wanted_type) {
+        fprintf(out, "%s expected", row->wanted_type);
+    } else if (c->reason) {
+        if (c->mismatches > 0)
+            fprintf(out, "%" PRIu64 " of %" PRIu64 " values differ", c->mismatches, c->count);
+        else
+            fprintf(out, "the cosine %.9g is below %.9g", c->cosine, row->tolerance.min_cosine);
+        fputs(", the worst at ", out);
+        verify_print_place(out, row);
+        fprintf(out, ": expected %.9g, got %.9g", c->expected, c->actual);
+    }
+    if (row->lod)
+        fprintf(out, "%s%s", row->missing || c->reason ? "; " : "", row->lod);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void print_row(FILE *out, const verify_row *row)
+{
+    const pdm_comparison *c = &row->result;
+
+    fprintf(out, "%-4s %s %s", verify_agrees(row) ? "ok" : "DIFF", row->name, row->type);
+    if (!row->missing && !row->wanted_type)
+        fprintf(out, "  max abs %.3g, max rel %.3g, ulp %" PRIu64 ", cosine %.9g", c->max_abs,
+                c->max_rel, c->max_ulp, c->cosine);
+    fputc('\n', out);
+    if (!verify_agrees(row)) {
+        fputs("     ", out);
+        verify_describe(out, row);
+        fputc('\n', out);
+    }
+}
+
+void verify_print_text(FILE *out, const verify_result *result)
+{
+    for (size_t i = 0; i < result->num_rows; i++) {
+        const verify_row *row = &result->rows[i];
+        if (i == 0 || result->rows[i - 1].set != row->set)
+            fprintf(out, "%s\n", verify_set_name(result, row->set));
+        print_row(out, row);
+    }
+    fprintf(out, "%zu of %zu outputs agree with %s\n",
+            result->num_rows - verify_count_different(result), result->num_rows,
+            result->against ? result->against : "nothing");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* JSON has no infinity and no NaN. */
+static void json_number(FILE *out, const char *key, double value)
+{
+    if (isfinite(value))
+        fprintf(out, ", \"%s\": %.17g", key, value);
+    else
+        fprintf(out, ", \"%s\": \"%s\"", key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
+
+static void json_text(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, ", \"%s\": ", key);
+    cli_json_string(out, text);
+}
+
+static void json_row(FILE *out, const verify_result *result, const verify_row *row)
+{
+    const pdm_comparison *c = &row->result;
+
+    fputs("{\"io\": ", out);
+    cli_json_string(out, result->sets[row->set].io);
+    json_text(out, "output", row->name);
+    json_text(out, "type", row->type);
+    json_text(out, "expected_type",
+              row->wanted_type ? row->wanted_type
+              : row->missing   ? NULL
+                               : row->type);
+    fprintf(out, ", \"equal\": %s", verify_agrees(row) ? "true" : "false");
+    json_text(out, "reason", verify_reason(row));
+    fprintf(out,
+            ", \"count\": %" PRIu64 ", \"mismatches\": %" PRIu64 ", \"max_ulp\": %" PRIu64
+            ", \"worst\": %" PRIu64,
+            c->count, c->mismatches, c->max_ulp, c->worst);
+    json_number(out, "max_abs", c->max_abs);
+    json_number(out, "max_rel", c->max_rel);
+    json_number(out, "cosine", c->cosine);
+    json_number(out, "expected", c->expected);
+    json_number(out, "actual", c->actual);
+    json_number(out, "rtol", row->tolerance.rtol);
+    json_number(out, "atol", row->tolerance.atol);
+    json_text(out, "lod", row->lod);
+    fputs(", \"histogram\": [", out);
+    for (size_t i = 0; i < PDM_COMPARISON_BINS; i++)
+        fprintf(out, "%s%" PRIu64, i ? ", " : "", c->histogram[i]);
+    fputs("]}", out);
+}
+
+void verify_print_json(FILE *out, const verify_result *result)
+{
+    fputs(", \"command\": \"verify\"", out);
+    json_text(out, "model", result->options->model);
+    json_text(out, "new", result->options->other);
+    json_text(out, "against", result->against);
+    fputs(", \"comparisons\": [", out);
+    for (size_t i = 0; i < result->num_rows; i++) {
+        fputs(i ? ", " : "", out);
+        json_row(out, result, &result->rows[i]);
+    }
+    fputc(']', out);
+}
