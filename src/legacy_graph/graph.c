@@ -339,8 +339,7 @@ static pdm_status clone_attrs(const pdm_lg_graph *from, pdm_lg_graph *to)
     return PDM_OK;
 }
 
-/* What comes from the program. */
-static pdm_status clone_frame(const pdm_lg_graph *from, pdm_lg_graph *to)
+pdm_status pdm_lg_graph_copy_versions(const pdm_lg_graph *from, pdm_lg_graph *to)
 {
     const pdm_lg_copier copier = {.arena = &to->arena, .strings = &to->strings};
     const pdm_lg_program versions = {.version = from->version,
@@ -349,6 +348,20 @@ static pdm_status clone_frame(const pdm_lg_graph *from, pdm_lg_graph *to)
                                      .op_versions = from->op_versions,
                                      .num_op_versions = from->num_op_versions};
     pdm_lg_program copied = {0};
+
+    PDM_TRY(pdm_lg_copy_versions(&copier, &versions, &copied));
+    to->version = copied.version;
+    to->has_version = copied.has_version;
+    to->has_op_versions = copied.has_op_versions;
+    to->op_versions = copied.op_versions;
+    to->num_op_versions = copied.num_op_versions;
+    return PDM_OK;
+}
+
+/* What comes from the program. */
+static pdm_status clone_frame(const pdm_lg_graph *from, pdm_lg_graph *to)
+{
+    const pdm_lg_copier copier = {.arena = &to->arena, .strings = &to->strings};
     pdm_lg_declared *declared =
         pdm_arena_calloc(&to->arena, from->num_declared, sizeof *declared);
     pdm_lg_var *vars = pdm_arena_calloc(&to->arena, from->num_declared, sizeof *vars);
@@ -359,18 +372,12 @@ static pdm_status clone_frame(const pdm_lg_graph *from, pdm_lg_graph *to)
         PDM_TRY(pdm_lg_copy_var(&copier, from->declared[i].var, &vars[i]));
         declared[i] = (pdm_lg_declared){&vars[i], from->declared[i].linked};
     }
-    PDM_TRY(pdm_lg_copy_versions(&copier, &versions, &copied));
     to->block = from->block;
     to->parent = from->parent;
     to->forward_idx = from->forward_idx;
     to->declared = declared;
     to->num_declared = from->num_declared;
-    to->version = copied.version;
-    to->has_version = copied.has_version;
-    to->has_op_versions = copied.has_op_versions;
-    to->op_versions = copied.op_versions;
-    to->num_op_versions = copied.num_op_versions;
-    return PDM_OK;
+    return pdm_lg_graph_copy_versions(from, to);
 }
 
 static pdm_status clone_into(const pdm_lg_graph *from, pdm_lg_graph *to)

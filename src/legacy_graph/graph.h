@@ -92,6 +92,9 @@ void pdm_lg_graph_destroy(pdm_lg_graph *graph); /* NULL is allowed */
 /* The same nodes with the same ids; attributes that cannot be copied are left out. */
 PDM_MUST_USE pdm_status pdm_lg_graph_clone(const pdm_lg_graph *graph, pdm_lg_graph **out_graph);
 
+/* The program's version and those of its ops. */
+PDM_MUST_USE pdm_status pdm_lg_graph_copy_versions(const pdm_lg_graph *from, pdm_lg_graph *to);
+
 /* New nodes; descriptions are copied. The nodes belong to the graph. */
 PDM_MUST_USE pdm_status pdm_lg_graph_add_op(pdm_lg_graph *graph, const pdm_lg_op *op,
                                             pdm_lg_node **out_node);

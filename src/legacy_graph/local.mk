@@ -6,6 +6,14 @@ libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_lg_la_LIBADD = libpdm_pb.la
 libpdm_lg_la_SOURCES = \
 	src/legacy_graph/check.c \
+	src/legacy_graph/cinn_eligible.c \
+	src/legacy_graph/cinn_impl.h \
+	src/legacy_graph/cinn_pass.c \
+	src/legacy_graph/cinn_pass.h \
+	src/legacy_graph/cinn_sets.c \
+	src/legacy_graph/cinn_subgraph.c \
+	src/legacy_graph/cinn_table.c \
+	src/legacy_graph/cinn_table.h \
 	src/legacy_graph/copy.c \
 	src/legacy_graph/copy.h \
 	src/legacy_graph/detector.c \
@@ -16,8 +24,10 @@ libpdm_lg_la_SOURCES = \
 	src/legacy_graph/graph.h \
 	src/legacy_graph/graph_order.c \
 	src/legacy_graph/graph_program.c \
+	src/legacy_graph/mappers.def \
 	src/legacy_graph/names.c \
 	src/legacy_graph/names.h \
+	src/legacy_graph/no_need_buffer.def \
 	src/legacy_graph/op_schema.def \
 	src/legacy_graph/program.c \
 	src/legacy_graph/program.h \

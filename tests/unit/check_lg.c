@@ -7,6 +7,8 @@
     X(lg_check)   \
     X(lg_schema)  \
     X(lg_dump)   \
-    X(lg_graph)
+    X(lg_graph)  \
+    X(lg_cinn)   \
+    X(lg_random)
 
 PDM_UNIT_MAIN(SUITES)
