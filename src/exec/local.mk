@@ -147,8 +147,19 @@ libpdm_exec_la_SOURCES += \
 # fast kernels
 libpdm_exec_la_SOURCES += \
 	src/exec/fast/binary.c \
+	src/exec/fast/conv.c \
+	src/exec/fast/conv_impl.h \
+	src/exec/fast/dense.c \
+	src/exec/fast/dense.h \
+	src/exec/fast/dense_tile.h \
+	src/exec/fast/depthwise.c \
+	src/exec/fast/dialect.def \
+	src/exec/fast/element.c \
 	src/exec/fast/element.def \
 	src/exec/fast/fast.def \
+	src/exec/fast/fold.c \
+	src/exec/fast/post.c \
+	src/exec/fast/post.h \
 	src/exec/fast/simd.c \
 	src/exec/fast/simd.h \
 	src/exec/fast/unary.c \

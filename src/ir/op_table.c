@@ -42,6 +42,7 @@
     static const pdm_ir_result_desc dialect##_##op##_out[] = {outs{NULL, 0}};
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
+#include "ir/ops/fast.def"
 #include "ir/ops/pd_op.def"
 #undef PDM_OP
 
@@ -61,6 +62,7 @@
 static const pdm_ir_op_desc table[] = {
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
+#include "ir/ops/fast.def"
 #include "ir/ops/pd_op.def"
 };
 #undef PDM_OP

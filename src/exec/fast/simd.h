@@ -5,6 +5,12 @@
 #ifndef PDM_EXEC_FAST_SIMD_H
 #define PDM_EXEC_FAST_SIMD_H
 
+/* Loops are worth vectorizing, and comparisons in them must not become jumps. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) &&                           \
+    !defined(__SANITIZE_ADDRESS__)
+#pragma GCC optimize("O3,no-trapping-math")
+#endif
+
 typedef enum pdm_simd {
     PDM_SIMD_PORTABLE, /* no more than the ABI promises */
     PDM_SIMD_AVX2,     /* with FMA */
@@ -23,7 +29,7 @@ pdm_simd pdm_simd_level(void);
 #endif
 
 /*
- * PDM_CLONES(name, (parameters), (arguments)) defines the void `name`, which calls name_body compiled
+ * PDM_CLONES(name, (parameters), (arguments)) defines the static void `name`, which calls name_body compiled
  * for the machine at hand; name_body is a static always_inline function of plain loops, written
  * before it. (GCC's target_clones needs ifuncs, which sanitizers and static linking dislike.)
  */
@@ -38,7 +44,7 @@ pdm_simd pdm_simd_level(void);
     {                                                                                              \
         name##_body args;                                                                          \
     }                                                                                              \
-    void name params                                                                             \
+    static void name params                                                                             \
     {                                                                                              \
         switch (pdm_simd_level()) {                                                                \
         case PDM_SIMD_AVX512:                                                                      \
@@ -54,7 +60,7 @@ pdm_simd pdm_simd_level(void);
     }
 #else
 #define PDM_CLONES(name, params, args)                                                             \
-    void name params                                                                             \
+    static void name params                                                                             \
     {                                                                                              \
         name##_body args;                                                                          \
     }

@@ -11,12 +11,6 @@
 
 #include "exec/fast/simd.h"
 
-/* Loops are worth vectorizing, and comparisons in them must not become jumps. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) &&                           \
-    !defined(__SANITIZE_ADDRESS__)
-#pragma GCC optimize("O3,no-trapping-math")
-#endif
-
 #define PDM_V_SQRT1_2   0.707106781f
 #define PDM_V_SQRT_2_PI 0.797884561f
 

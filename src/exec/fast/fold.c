@@ -1,0 +1,130 @@
+/* Constants of lowered programs: filters and biases with what follows them multiplied in, and packed. */
+#include <math.h>
+
+#include "exec/fast/dense.h"
+#include "exec/kernels/nn_impl.h"
+
+/* Number i of an operand that has one or many; 0-D and 1-element operands stand for all. */
+static double number(const pdm_tensor *t, int64_t i, double none)
+{
+    return t ? pdm_nn_at(t, pdm_tensor_count(t) == 1 ? 0 : i) : none;
+}
+
+static bool fits(pdm_k *k, const pdm_tensor *t, int64_t count)
+{
+    if (t && pdm_nn_floats(k, t) && pdm_tensor_count(t) != 1 && pdm_tensor_count(t) != count)
+        pdm_k_fail(k, "an operand has %lld elements instead of %lld",
+                   (long long)pdm_tensor_count(t), (long long)count);
+    return PDM_K_OK(k);
+}
+
+pdm_status pdm_kernel_fast_bn_factor(pdm_k *k)
+{
+    const pdm_tensor *variance = pdm_k_in(k, 0), *scale = pdm_k_in_opt(k, 1);
+    const double epsilon = pdm_k_float(k, "epsilon");
+
+    if (!pdm_nn_floats(k, variance) || !fits(k, scale, pdm_tensor_count(variance)))
+        return k->status;
+    const int64_t count = pdm_tensor_count(variance);
+    float *out = pdm_k_out(k, 0, PDM_F32, 1, &count);
+    for (int64_t i = 0; out && i < count; i++)
+        out[i] = (float)(number(scale, i, 1) / sqrt(number(variance, i, 0) + epsilon));
+    return k->status;
+}
+
+pdm_status pdm_kernel_fast_bn_shift(pdm_k *k)
+{
+    const pdm_tensor *mean = pdm_k_in(k, 0), *factor = pdm_k_in(k, 1), *bias = pdm_k_in_opt(k, 2);
+
+    if (!pdm_nn_floats(k, mean) || !pdm_nn_floats(k, factor) ||
+        !fits(k, factor, pdm_tensor_count(mean)) || !fits(k, bias, pdm_tensor_count(mean)))
+        return k->status;
+    const int64_t count = pdm_tensor_count(mean);
+    float *out = pdm_k_out(k, 0, PDM_F32, 1, &count);
+    for (int64_t i = 0; out && i < count; i++)
+        out[i] = (float)(number(bias, i, 0) - number(mean, i, 0) * number(factor, i, 0));
+    return k->status;
+}
+
+pdm_status pdm_kernel_fast_fold_bias(pdm_k *k)
+{
+    const pdm_tensor *bias = pdm_k_in_opt(k, 0), *factor = pdm_k_in_opt(k, 1),
+                     *shift = pdm_k_in_opt(k, 2);
+    const int64_t count = pdm_k_int(k, "channels");
+
+    if (PDM_K_OK(k) && (count < 0 || count > INT32_MAX))
+        return pdm_k_fail(k, "there are %lld channels", (long long)count);
+    if (!fits(k, bias, count) || !fits(k, factor, count) || !fits(k, shift, count))
+        return k->status;
+    float *out = pdm_k_out(k, 0, PDM_F32, 1, &count);
+    for (int64_t i = 0; out && i < count; i++)
+        out[i] = (float)(number(bias, i, 0) * number(factor, i, 1) + number(shift, i, 0));
+    return k->status;
+}
+
+/* Filters have their output channels first. */
+pdm_status pdm_kernel_fast_fold_filter(pdm_k *k)
+{
+    const pdm_tensor *filter = pdm_k_in(k, 0), *factor = pdm_k_in(k, 1);
+
+    if (!pdm_nn_floats(k, filter) || !pdm_nn_floats(k, factor))
+        return k->status;
+    if (filter->rank < 1 || !fits(k, factor, filter->dims[0]))
+        return pdm_k_fail(k, "the factors do not fit the filter");
+    const int64_t count = pdm_tensor_count(filter);
+    const int64_t each = filter->dims[0] > 0 ? count / filter->dims[0] : 0;
+    float *out = pdm_k_out(k, 0, PDM_F32, filter->rank, filter->dims);
+    for (int64_t i = 0; out && i < count; i++)
+        out[i] = (float)(pdm_nn_at(filter, i) * number(factor, i / each, 1));
+    return k->status;
+}
+
+static bool is_filter(pdm_k *k, const pdm_tensor *filter)
+{
+    if (filter && PDM_K_OK(k) && (filter->dtype != PDM_F32 || filter->rank != 4))
+        pdm_k_fail(k, "a filter is no float32 tensor of 4 dimensions");
+    return PDM_K_OK(k);
+}
+
+/* [out, in, h, w] to panels of output channels, group by group; depth is (h, w, in). */
+pdm_status pdm_kernel_fast_pack_conv(pdm_k *k)
+{
+    const pdm_tensor *filter = pdm_k_in(k, 0);
+    const int64_t groups = pdm_k_int(k, "groups");
+
+    if (!is_filter(k, filter))
+        return k->status;
+    const int64_t *d = filter->dims;
+    if (groups < 1 || d[0] % groups != 0)
+        return pdm_k_fail(k, "the filter does not fit %lld groups", (long long)groups);
+    const int64_t cols = d[0] / groups, places = d[2] * d[3], depth = d[1] * places;
+    const int64_t floats = pdm_nn_mul(k, pdm_nn_mul(k, depth, pdm_dense_padded(cols)), groups);
+    int64_t *offsets = pdm_k_temp(k, ((size_t)depth + 1) * sizeof *offsets);
+    float *out = PDM_K_OK(k) ? pdm_k_out(k, 0, PDM_F32, 1, &floats) : NULL;
+    if (!out || !offsets)
+        return k->status;
+    for (int64_t i = 0; i < depth; i++)
+        offsets[i] = i % d[1] * places + i / d[1];
+    for (int64_t g = 0; g < groups; g++)
+        pdm_dense_pack((const float *)filter->data + g * cols * depth, offsets, depth, depth, cols,
+                       out + g * (floats / groups));
+    return k->status;
+}
+
+/* [out, 1, h, w] to [h, w, out]. */
+pdm_status pdm_kernel_fast_pack_depthwise(pdm_k *k)
+{
+    const pdm_tensor *filter = pdm_k_in(k, 0);
+
+    if (!is_filter(k, filter))
+        return k->status;
+    const int64_t *d = filter->dims, places = d[2] * d[3];
+    if (d[1] != 1)
+        return pdm_k_fail(k, "the filter has more than one channel");
+    float *out = pdm_k_out(k, 0, PDM_F32, 3, (int64_t[]){d[2], d[3], d[0]});
+    for (int64_t c = 0; out && c < d[0]; c++) {
+        for (int64_t p = 0; p < places; p++)
+            out[p * d[0] + c] = ((const float *)filter->data)[c * places + p];
+    }
+    return k->status;
+}

@@ -1,0 +1,312 @@
+#include "exec/fast/post.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "exec/fast/vmath.h"
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool read_kinds(pdm_k *k, pdm_post *post)
+{
+    int64_t kinds[PDM_K_MAX_INTS];
+    double args[PDM_K_MAX_INTS];
+    const size_t count = pdm_k_ints(k, "post", kinds), num_args = pdm_k_floats(k, "post_args", args);
+
+    if (!PDM_K_OK(k))
+        return false;
+    if (count > PDM_POST_MAX || num_args != 2 * count) {
+        pdm_k_fail(k, "there are %zu steps with %zu numbers", count, num_args);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (kinds[i] < 0 || kinds[i] >= PDM_POST_NUM_KINDS) {
+            pdm_k_fail(k, "step %zu is of no known kind", i);
+            return false;
+        }
+        post->steps[i] = (pdm_post_step){.kind = (pdm_post_kind)kinds[i],
+                                         .a = (float)args[2 * i],
+                                         .b = (float)args[2 * i + 1]};
+    }
+    post->count = (int)count;
+    return true;
+}
+
+/* The result's dims become the broadcast of what they were and the operand's. */
+static bool broadcast(pdm_k *k, pdm_post *post, const pdm_tensor *y)
+{
+    const int rank = y->rank > post->rank ? y->rank : post->rank;
+    int64_t dims[PDM_MAX_RANK];
+
+    for (int i = 0; i < rank; i++) {
+        const int at = i - (rank - post->rank), from = i - (rank - y->rank);
+        const int64_t a = at < 0 ? 1 : post->dims[at], b = from < 0 ? 1 : y->dims[from];
+        if (a != b && a != 1 && b != 1) {
+            pdm_k_fail(k, "dimensions of %lld and %lld do not fit each other", (long long)a,
+                       (long long)b);
+            return false;
+        }
+        dims[i] = a == 1 ? b : a;
+    }
+    post->rank = rank;
+    memcpy(post->dims, dims, (size_t)rank * sizeof *dims);
+    return true;
+}
+
+static bool same_dims(int rank, const int64_t *a, const pdm_post *post)
+{
+    return rank == post->rank && memcmp(a, post->dims, (size_t)rank * sizeof *a) == 0;
+}
+
+static void count_rows(pdm_post *post)
+{
+    post->channels = post->rank > 0 ? post->dims[post->rank - 1] : 1;
+    post->rows = 1;
+    for (int i = 0; i + 1 < post->rank; i++)
+        post->rows *= post->dims[i];
+    post->image_rows = post->rank > 1 && post->dims[0] > 0 ? post->rows / post->dims[0] : post->rows;
+}
+
+/* All elements of a tensor laid out as the result's. */
+static const float *spread_out(pdm_k *k, const pdm_post *post, const float *from, int rank,
+                               const int64_t *dims)
+{
+    int64_t strides[PDM_MAX_RANK] = {0}, at[PDM_MAX_RANK] = {0}, stride = 1, place = 0;
+    const int64_t count = post->rows * post->channels;
+    float *to = pdm_k_temp(k, (size_t)count * sizeof *to);
+
+    if (!to)
+        return NULL;
+    for (int i = rank; i-- > 0;) {
+        strides[i + post->rank - rank] = dims[i] == 1 ? 0 : stride;
+        stride *= dims[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = from[place];
+        for (int d = post->rank; d-- > 0;) {
+            place += strides[d];
+            if (++at[d] < post->dims[d])
+                break;
+            place -= strides[d] * post->dims[d];
+            at[d] = 0;
+        }
+    }
+    return to;
+}
+
+static bool bind(pdm_k *k, const pdm_post *post, pdm_post_step *step, const pdm_tensor *y)
+{
+    const int rank = post->rank, lead = rank - y->rank;
+    int64_t before = 1; /* elements in all dims but the last */
+
+    step->y = y->data;
+    for (int i = 0; i + 1 < y->rank; i++)
+        before *= y->dims[i];
+    const int64_t last = y->rank > 0 ? y->dims[y->rank - 1] : 1;
+    if (before * last == 1)
+        step->spread = PDM_SPREAD_SCALAR;
+    else if (lead == 0 && memcmp(y->dims, post->dims, (size_t)rank * sizeof *y->dims) == 0)
+        step->spread = PDM_SPREAD_FULL;
+    else if (before == 1)
+        step->spread = PDM_SPREAD_CHANNEL;
+    else if (lead == 0 && rank > 1 && before == y->dims[0] && last == post->channels)
+        step->spread = PDM_SPREAD_IMAGE;
+    else if (lead == 0 && last == 1 && before == post->rows)
+        step->spread = PDM_SPREAD_ROW;
+    else {
+        step->spread = PDM_SPREAD_FULL;
+        step->y = spread_out(k, post, y->data, y->rank, y->dims);
+    }
+    return PDM_K_OK(k);
+}
+
+static const pdm_tensor *operand(pdm_k *k, size_t index)
+{
+    const pdm_tensor *y = pdm_k_in(k, index);
+
+    if (y && y->dtype != PDM_F32) {
+        pdm_k_fail(k, "an operand is no float32");
+        return NULL;
+    }
+    return y;
+}
+
+bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_post *post)
+{
+    size_t next = first;
+    uint64_t count;
+
+    post->rank = rank;
+    memcpy(post->dims, dims, (size_t)rank * sizeof *dims);
+    if (!read_kinds(k, post))
+        return false;
+    for (int i = 0; i < post->count; i++) {
+        const pdm_tensor *y = pdm_post_has_operand(post->steps[i].kind) ? operand(k, next++) : NULL;
+        if (!PDM_K_OK(k) || (y && !broadcast(k, post, y)))
+            return false;
+    }
+    if (!pdm_count_elements(post->dims, (size_t)post->rank, &count) || count > INT64_MAX / 8) {
+        pdm_k_fail(k, "the result is too large");
+        return false;
+    }
+    count_rows(post);
+    post->grows = !same_dims(rank, dims, post);
+    next = first;
+    for (int i = 0; i < post->count && count > 0; i++) {
+        pdm_post_step *step = &post->steps[i];
+        if (pdm_post_has_operand(step->kind) && !bind(k, post, step, operand(k, next++)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+#define EACH(expression)                                                                           \
+    do {                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const float x = v[i];                                                                  \
+            v[i] = (expression);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+#define EACH_WITH(expression)                                                                      \
+    do {                                                                                           \
+        if (one) {                                                                                 \
+            const float y = *one;                                                                  \
+            EACH(expression);                                                                      \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const float x = v[i], y = many[i];                                                 \
+                v[i] = (expression);                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+/* One step on n elements; of an operand either one number or many. */
+PDM_INLINE void run_step_body(pdm_post_kind kind, float a, float b, const float *one, const float *many,
+                          float *v, int64_t n)
+{
+    switch (kind) {
+    case PDM_POST_AFFINE:
+        EACH(a * x + b);
+        break;
+    case PDM_POST_RELU:
+        EACH(PDM_V_MAX(x, 0.0f));
+        break;
+    case PDM_POST_CLIP:
+        EACH(PDM_V_MIN(PDM_V_MAX(x, a), b));
+        break;
+    case PDM_POST_LEAKY_RELU:
+        EACH(x > 0.0f ? x : a * x);
+        break;
+    case PDM_POST_HARD_SWISH:
+        EACH(x * PDM_V_MIN(PDM_V_MAX(x + 3.0f, 0.0f), 6.0f) * (1.0f / 6.0f));
+        break;
+    case PDM_POST_HARD_SIGMOID:
+        EACH(PDM_V_MIN(PDM_V_MAX(a * x + b, 0.0f), 1.0f));
+        break;
+    case PDM_POST_SIGMOID:
+        EACH(pdm_v_sigmoid(x));
+        break;
+    case PDM_POST_SWISH:
+        EACH(x * pdm_v_sigmoid(a * x));
+        break;
+    case PDM_POST_TANH:
+        EACH(pdm_v_tanh(x));
+        break;
+    case PDM_POST_GELU:
+        EACH(pdm_v_gelu(x));
+        break;
+    case PDM_POST_GELU_TANH:
+        EACH(pdm_v_gelu_tanh(x));
+        break;
+    case PDM_POST_ADD:
+        EACH_WITH(x + y);
+        break;
+    case PDM_POST_SUB:
+        EACH_WITH(x - y);
+        break;
+    case PDM_POST_RSUB:
+        EACH_WITH(y - x);
+        break;
+    case PDM_POST_MUL:
+        EACH_WITH((x) * (y));
+        break;
+    case PDM_POST_DIV:
+        EACH_WITH(x / y);
+        break;
+    case PDM_POST_NUM_KINDS:
+        break;
+    }
+}
+
+PDM_CLONES(run_step,
+           (pdm_post_kind kind, float a, float b, const float *one, const float *many, float *v,
+            int64_t n),
+           (kind, a, b, one, many, v, n))
+
+/* Rows that follow each other without a gap are one run when the operand does not tell them apart. */
+static void one_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
+                     int64_t row, int64_t rows, int64_t c0, int64_t n)
+{
+    const bool whole = stride == n && c0 == 0;
+
+    if (!pdm_post_has_operand(s->kind) || s->spread == PDM_SPREAD_SCALAR ||
+        (s->spread == PDM_SPREAD_FULL && whole)) {
+        const float *many = s->spread == PDM_SPREAD_FULL && s->y ? s->y + row * n : NULL;
+        const int64_t runs = whole ? 1 : rows, length = whole ? rows * n : n;
+        for (int64_t r = 0; r < runs; r++)
+            run_step(s->kind, s->a, s->b, many ? NULL : s->y, many, y + r * stride, length);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++, y += stride, row++) {
+        const float *many = s->y + c0;
+        if (s->spread == PDM_SPREAD_FULL)
+            many += row * post->channels;
+        else if (s->spread == PDM_SPREAD_IMAGE)
+            many += row / post->image_rows * post->channels;
+        if (s->spread == PDM_SPREAD_ROW)
+            run_step(s->kind, s->a, s->b, s->y + row, NULL, y, n);
+        else
+            run_step(s->kind, s->a, s->b, NULL, many, y, n);
+    }
+}
+
+void pdm_post_apply(const pdm_post *post, float *y, int64_t stride, int64_t row, int64_t rows,
+                    int64_t c0, int64_t n)
+{
+    for (int i = 0; i < post->count; i++)
+        one_step(post, &post->steps[i], y, stride, row, rows, c0, n);
+}
+
+/* ---- results that grow ----------------------------------------------------------------------- */
+
+typedef struct expansion {
+    const pdm_post *post;
+    float *out;
+} expansion;
+
+static void apply_rows(void *arg, int64_t begin, int64_t end)
+{
+    const expansion *e = arg;
+    const int64_t n = e->post->channels;
+
+    pdm_post_apply(e->post, e->out + begin * n, n, begin, end - begin, 0, n);
+}
+
+pdm_status pdm_post_expand(pdm_k *k, const pdm_post *post, const float *made, int rank,
+                           const int64_t *dims)
+{
+    expansion e = {post, pdm_k_out(k, 0, PDM_F32, post->rank, post->dims)};
+    const int64_t count = post->rows * post->channels;
+
+    if (!e.out || count == 0)
+        return k->status;
+    const float *from = spread_out(k, post, made, rank, dims);
+    if (!from)
+        return k->status;
+    memcpy(e.out, from, (size_t)count * sizeof *from);
+    pdm_k_parallel(k, post->rows, 1 + 16384 / post->channels, apply_rows, &e);
+    return k->status;
+}

@@ -1,0 +1,79 @@
+/*
+ * What is done to a result while it is in the cache: a list of steps, elementwise, with operands
+ * that are broadcast to it. Ops of the `fast` dialect carry it in the attributes `post` (step
+ * kinds) and `post_args` (two numbers a step); steps with an operand take the next of `others`.
+ * Everything is float32 in rows of channels (the last dim).
+ */
+#ifndef PDM_EXEC_FAST_POST_H
+#define PDM_EXEC_FAST_POST_H
+
+#include "exec/kernel.h"
+
+/* Numbers are in programs of one process only. a, b: the step's numbers; y: its operand. */
+typedef enum pdm_post_kind {
+    PDM_POST_AFFINE,       /* a * x + b */
+    PDM_POST_RELU,         /* max(x, 0) */
+    PDM_POST_CLIP,         /* min(max(x, a), b) */
+    PDM_POST_LEAKY_RELU,   /* x or a * x */
+    PDM_POST_HARD_SWISH,   /* x * min(max(x + 3, 0), 6) / 6 */
+    PDM_POST_HARD_SIGMOID, /* min(max(a * x + b, 0), 1) */
+    PDM_POST_SIGMOID,
+    PDM_POST_SWISH, /* x * sigmoid(a * x) */
+    PDM_POST_TANH,
+    PDM_POST_GELU,      /* with erf */
+    PDM_POST_GELU_TANH, /* approximated */
+    PDM_POST_ADD,       /* x + y */
+    PDM_POST_SUB,       /* x - y */
+    PDM_POST_RSUB,      /* y - x */
+    PDM_POST_MUL,       /* x * y */
+    PDM_POST_DIV,       /* x / y */
+    PDM_POST_NUM_KINDS
+} pdm_post_kind;
+
+static inline bool pdm_post_has_operand(pdm_post_kind kind)
+{
+    return kind >= PDM_POST_ADD;
+}
+
+/* How an operand is spread over the result: the same number, one a channel, one a channel of each
+ * image (first dim), one a row, or an element each. */
+typedef enum pdm_spread {
+    PDM_SPREAD_SCALAR,
+    PDM_SPREAD_CHANNEL,
+    PDM_SPREAD_IMAGE,
+    PDM_SPREAD_ROW,
+    PDM_SPREAD_FULL
+} pdm_spread;
+
+enum { PDM_POST_MAX = 16 };
+
+typedef struct pdm_post_step {
+    pdm_post_kind kind;
+    float a, b;
+    const float *y;
+    pdm_spread spread;
+} pdm_post_step;
+
+typedef struct pdm_post {
+    int count;
+    pdm_post_step steps[PDM_POST_MAX];
+    int rank; /* of the result */
+    int64_t dims[PDM_MAX_RANK];
+    int64_t channels, rows, image_rows; /* image_rows: rows with one index of the first dim */
+    bool grows;                         /* the result is larger than what the op computes */
+} pdm_post;
+
+/*
+ * Read the steps of a call whose op computes a tensor of these dims; `others` begin with operand
+ * `first`. Gives the dims of the result in post->dims. False: the call has failed.
+ */
+bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_post *post);
+/* The steps on channels [c0, c0 + n) of rows [row, row + rows); y: the first of them, stride in
+ * floats. */
+void pdm_post_apply(const pdm_post *post, float *y, int64_t stride, int64_t row, int64_t rows,
+                    int64_t c0, int64_t n);
+/* For results that grow: make result 0 from what the op computed, steps included. */
+pdm_status pdm_post_expand(pdm_k *k, const pdm_post *post, const float *made, int rank,
+                           const int64_t *dims);
+
+#endif
