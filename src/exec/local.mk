@@ -165,6 +165,15 @@ libpdm_exec_la_SOURCES += \
 	src/exec/fast/unary.c \
 	src/exec/fast/vmath.h
 
+# lowering for fast kernels
+libpdm_exec_la_SOURCES += \
+	src/exec/lower/fuse.c \
+	src/exec/lower/layout.c \
+	src/exec/lower/lower.c \
+	src/exec/lower/lower.h \
+	src/exec/lower/lower_impl.h \
+	src/exec/lower/simplify.c
+
 # legacy programs as they are
 libpdm_exec_la_SOURCES += \
 	src/exec/legacy_bind.c \

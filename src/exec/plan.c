@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/vec.h"
+#include "exec/lower/lower.h"
 
 typedef struct builder {
     pdm_exec_plan *plan;
@@ -683,7 +684,9 @@ pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *p
         return PDM_NOMEM;
     pdm_arena_init(&b.plan->arena);
     b.plan->module = module;
-    status = build_block(&b, module->block, &b.plan->top);
+    status = b.fast && !options->keep_all ? pdm_exec_lower(module, &b.plan->lowered) : PDM_OK;
+    if (status == PDM_OK)
+        status = build_block(&b, (b.plan->lowered ? b.plan->lowered : module)->block, &b.plan->top);
     hand_over(&b);
     if (status == PDM_OK)
         status = b.worst;
@@ -711,6 +714,7 @@ void pdm_exec_plan_destroy(pdm_exec_plan *plan)
     free(plan->lists);
     free(plan->inputs);
     free(plan->outputs);
+    pdm_ir_module_destroy(plan->lowered);
     pdm_arena_deinit(&plan->arena);
     free(plan);
 }

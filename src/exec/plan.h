@@ -82,6 +82,7 @@ typedef struct pdm_exec_param {
 struct pdm_exec_plan {
     pdm_arena arena;
     const pdm_ir_module *module;
+    pdm_ir_module *lowered; /* what is run instead, when kernels are fast */
     pdm_exec_block *top;
     uint32_t num_slots, num_stacks, num_results, num_instrs;
     uint32_t total_in, total_out, total_scratch;

@@ -25,6 +25,28 @@ static void run_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
+static void run(pdm_k *k, const pdm_tensor *x, const pdm_post *post)
+{
+    chain c = {post, x->data, pdm_k_out(k, 0, PDM_F32, post->rank, post->dims), 1};
+
+    if (!c.y || post->rows * post->channels == 0)
+        return;
+    c.rows = post->channels < RUN ? RUN / post->channels : 1;
+    pdm_k_parallel(k, post->rows, 1 + 4 * RUN / post->channels, run_rows, &c);
+}
+
+/* The result has the LoD of the first operand that has one. */
+static void pass_lod(pdm_k *k)
+{
+    for (size_t i = 0; i < k->num_in && PDM_K_OK(k); i++) {
+        const pdm_tensor *t = pdm_k_in_opt(k, i);
+        if (t && pdm_tensor_num_lod(t) > 0) {
+            pdm_k_share_lod(k, 0, t);
+            return;
+        }
+    }
+}
+
 pdm_status pdm_kernel_fast_elementwise(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0);
@@ -35,11 +57,9 @@ pdm_status pdm_kernel_fast_elementwise(pdm_k *k)
     if (!x || !pdm_post_read(k, 1, x->rank, x->dims, &post))
         return k->status;
     if (post.grows)
-        return pdm_post_expand(k, &post, x->data, x->rank, x->dims);
-    chain c = {&post, x->data, pdm_k_out(k, 0, PDM_F32, post.rank, post.dims), 1};
-    if (!c.y || post.rows * post.channels == 0)
-        return k->status;
-    c.rows = post.channels < RUN ? RUN / post.channels : 1;
-    pdm_k_parallel(k, post.rows, 1 + 4 * RUN / post.channels, run_rows, &c);
+        pdm_post_expand(k, &post, x->data, x->rank, x->dims);
+    else
+        run(k, x, &post);
+    pass_lod(k);
     return k->status;
 }
