@@ -455,6 +455,78 @@ PDM_API PDM_MUST_USE pdm_status pdm_compare(const pdm_tensor_view *expected,
                                             const pdm_compare_options *options,
                                             pdm_comparison *out_comparison);
 
+typedef struct pdm_bisect_options {
+    size_t size;
+    const char *const *fetch; /* legacy models: names of the outputs; replaces fetch ops */
+    size_t num_fetch;
+    uint64_t seed;           /* of random ops */
+    uint64_t max_iterations; /* turns of one loop; 0: no limit */
+    double rtol, atol; /* as in pdm_compare_options; below 0 (and without options): 1e-5, for
+                          float16 1e-3, for bfloat16 1e-2 */
+    bool any_shape;      /* as in pdm_plan_options */
+    pdm_kernels kernels; /* of the run that is judged; the one that it is compared with uses
+                            reference kernels */
+    bool (*cancelled)(void *user);
+    void *user;
+} pdm_bisect_options;
+
+/* What is told about a tensor. */
+typedef struct pdm_bisect_tensor {
+    const char *role;     /* operand or result of the op: "x" */
+    const char *op;       /* that gives the value; a parameter or input: its name in quotes */
+    const char *variable; /* the legacy variable that it is; NULL: none, or unknown */
+    const char *dtype;    /* NULL: it is no tensor, or unknown */
+    const int64_t *dims;
+    size_t rank;
+    uint64_t count, nans, infs; /* complex numbers count as two */
+    double min, max, mean;      /* of the finite numbers */
+} pdm_bisect_tensor;
+
+/* Where two runs part. Texts are for people. */
+typedef struct pdm_bisection {
+    bool found;
+    bool differs; /* some output differs; when nothing was found: from values that are the same */
+    const char *reference, *subject; /* the two runs: "the translation", "the second model" */
+    const char *op;                  /* of the subject: "pd_op.subtract" */
+    const char *counterpart; /* the op of the reference that it stands for; NULL: there is none */
+    const char *place;       /* "op 7 of the program", "op 2 of the body of pd_op.while, turn 3" */
+    const char *why;         /* the differences of the two ops, or what else is known */
+    const char *result;      /* the result, or what else parts */
+    uint64_t instance;       /* so many times it was computed before and was the same */
+    int32_t block, op_index; /* of the legacy op; -1: none, or unknown */
+    const char *op_type;     /* of the legacy op */
+    const char *variable;    /* the legacy variable; NULL: none, or unknown */
+    const pdm_bisect_tensor *inputs;
+    size_t num_inputs;
+    bool compared; /* expected, actual and comparison tell something */
+    pdm_bisect_tensor expected, actual;
+    pdm_comparison comparison;
+    size_t num_origins; /* ops at which a difference begins; this one is the first that is beyond
+                           the tolerance, or else the one that differs most */
+} pdm_bisection;
+
+/*
+ * Find the first value, in program order, at which two runs with the same inputs part: the legacy
+ * program as it is and its translation (model is legacy, other NULL); the translation of a legacy
+ * model and another model that should compute the same, for example a file written by the framework
+ * (the translation itself is judged when the two agree); or two PIR models. Both run on one thread
+ * with the reference kernels, twice each.
+ *
+ * Values of the other model are aligned with those of the translation by names of parameters and
+ * inputs and by the sequence of ops. A difference begins at an op whose inputs are the same in both
+ * runs and whose result is not; of those the first counts from which a wrong output follows. In a
+ * loop that is the turn at which the runs part.
+ *
+ * inputs has "in:NAME" or NAME. options may be NULL. *out_bisection is freed with
+ * pdm_bisection_destroy. Errors: PDM_INVALID_ARG (a PIR model alone: recorded outputs tell no
+ * values in between), and those of the runs.
+ */
+PDM_API PDM_MUST_USE pdm_status pdm_bisect(const pdm_model *model, const pdm_model *other,
+                                           const pdm_bisect_options *options,
+                                           const pdm_bundle *inputs,
+                                           pdm_bisection **out_bisection);
+PDM_API void pdm_bisection_destroy(pdm_bisection *bisection); /* NULL is allowed */
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,8 +42,7 @@ static uint64_t ulps(pdm_dtype dtype, const void *a, const void *b, size_t i)
     }
 }
 
-/* Number i; complex numbers are two each. */
-static double number(pdm_dtype dtype, const void *data, size_t i)
+double pdm_api_number(pdm_dtype dtype, const void *data, size_t i)
 {
     switch (dtype) {
     case PDM_BOOL:
@@ -117,7 +116,7 @@ static void compare_integer(const pdm_tensor *a, const pdm_tensor *b,
                             const pdm_compare_options *options, pdm_comparison *out, sums *s,
                             size_t i)
 {
-    const double x = number(a->dtype, a->data, i), y = number(b->dtype, b->data, i);
+    const double x = pdm_api_number(a->dtype, a->data, i), y = pdm_api_number(b->dtype, b->data, i);
     const bool same = same_bytes(a, b, i);
     /* Neighbours beyond 2^53 are one double. */
     const double difference = same ? 0 : fmax(fabs(x - y), 1);
@@ -155,7 +154,7 @@ static void compare_float(const pdm_tensor *a, const pdm_tensor *b,
                           const pdm_compare_options *options, pdm_comparison *out, sums *s,
                           size_t i)
 {
-    const double x = number(a->dtype, a->data, i), y = number(b->dtype, b->data, i);
+    const double x = pdm_api_number(a->dtype, a->data, i), y = pdm_api_number(b->dtype, b->data, i);
 
     if (!isfinite(x) || !isfinite(y)) {
         if ((isnan(x) && isnan(y)) || x == y) {

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "api/run.h"
-#include "exec/legacy_interp.h"
 
 static pdm_status give_input(const pdm_legacy_plan *plan, pdm_legacy_session *session, size_t index,
                              const pdm_bundle *inputs)
@@ -69,6 +68,13 @@ static pdm_status take_outputs(const pdm_legacy_plan *plan, const pdm_legacy_ses
 pdm_status pdm_model_run_legacy(const pdm_model *model, const pdm_legacy_run_options *options,
                                 const pdm_bundle *inputs, pdm_bundle *outputs)
 {
+    return pdm_api_run_legacy(model, options, NULL, inputs, outputs);
+}
+
+pdm_status pdm_api_run_legacy(const pdm_model *model, const pdm_legacy_run_options *options,
+                              const pdm_legacy_options *hooks, const pdm_bundle *inputs,
+                              pdm_bundle *outputs)
+{
     pdm_legacy_run_options given = {0};
     pdm_legacy_plan *plan = NULL;
     pdm_legacy_session *session = NULL;
@@ -83,6 +89,8 @@ pdm_status pdm_model_run_legacy(const pdm_model *model, const pdm_legacy_run_opt
                                     .max_iterations = given.max_iterations,
                                     .cancelled = given.cancelled,
                                     .print = given.print,
+                                    .observe = hooks ? hooks->observe : NULL,
+                                    .enter = hooks ? hooks->enter : NULL,
                                     .user = given.user};
     PDM_TRY_GOTO(pdm_legacy_plan_create(model->legacy, model->context->schemas,
                                         model->has_params ? &model->params : NULL, &how, &sink,

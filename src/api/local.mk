@@ -4,6 +4,10 @@ libpdm_api_la_CPPFLAGS = $(AM_CPPFLAGS) $(CJSON_CFLAGS)
 libpdm_api_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_api_la_SOURCES = \
 	src/api/api.h \
+	src/api/bisect.c \
+	src/api/bisect.h \
+	src/api/bisect_report.c \
+	src/api/bisect_run.c \
 	src/api/bundle.c \
 	src/api/compare.c \
 	src/api/context.c \

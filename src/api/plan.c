@@ -4,16 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "translator/translate.h"
-
-static pdm_status module_of(pdm_plan *plan, const pdm_plan_options *given, pdm_diag_sink *sink,
-                            const pdm_ir_module **out_module)
+static pdm_status module_of(pdm_plan *plan, const pdm_plan_options *given, pdm_tr_links *links,
+                            pdm_diag_sink *sink, const pdm_ir_module **out_module)
 {
     const pdm_model *model = plan->model;
     pdm_loc loc = PDM_NOWHERE;
     const pdm_tr_options options = {.fetch = given->fetch,
                                     .num_fetch = given->num_fetch,
                                     .allow_legacy = true,
+                                    .links = links,
                                     .params = model->has_params ? &model->params : NULL};
 
     loc.file = model->path;
@@ -33,8 +32,19 @@ static pdm_status module_of(pdm_plan *plan, const pdm_plan_options *given, pdm_d
     return pdm_ir_verify(plan->owned, sink);
 }
 
+const pdm_ir_module *pdm_api_plan_module(const pdm_plan *plan)
+{
+    return plan->owned ? plan->owned : plan->model->pir;
+}
+
 pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *options,
                            pdm_plan **out_plan)
+{
+    return pdm_api_plan_create(model, options, false, NULL, out_plan);
+}
+
+pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *options,
+                               bool keep_all, pdm_tr_links *links, pdm_plan **out_plan)
 {
     const pdm_ir_module *module = NULL;
     pdm_plan_options given = {0};
@@ -51,10 +61,11 @@ pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *optio
         return PDM_NOMEM;
     plan->model = model;
     plan->any_shape = given.any_shape;
-    status = module_of(plan, &given, &sink, &module);
+    status = module_of(plan, &given, links, &sink, &module);
     if (status == PDM_OK)
         status = pdm_api_check_cancel(model->context);
-    const pdm_exec_plan_options how = {.fast = given.kernels == PDM_KERNELS_FAST};
+    const pdm_exec_plan_options how = {.keep_all = keep_all,
+                                       .fast = given.kernels == PDM_KERNELS_FAST};
     if (status == PDM_OK)
         status = pdm_exec_plan_create(module, &model->params, &how, &sink, &plan->exec);
     if (status != PDM_OK) {

@@ -6,6 +6,8 @@
 #include "base/checked.h"
 #include "base/npz.h"
 #include "exec/executor.h"
+#include "exec/legacy_interp.h"
+#include "translator/translate.h"
 
 #define PDM_API_MAX_LOD 16
 
@@ -27,6 +29,21 @@ typedef struct pdm_api_lod {
     size_t counts[PDM_API_MAX_LOD];
 } pdm_api_lod;
 
+/* As pdm_plan_create. keep_all: nothing is folded. links may be NULL. */
+PDM_MUST_USE pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *options,
+                                            bool keep_all, pdm_tr_links *links,
+                                            pdm_plan **out_plan);
+const pdm_ir_module *pdm_api_plan_module(const pdm_plan *plan);
+/* As pdm_session_create; observe and enter (may be NULL) get options->user, too. */
+PDM_MUST_USE pdm_status pdm_api_session_create(const pdm_plan *plan,
+                                               const pdm_session_options *options,
+                                               pdm_exec_observe_fn observe, pdm_exec_enter_fn enter,
+                                               pdm_session **out_session);
+/* As pdm_model_run_legacy; observe and enter of hooks (may be NULL) get options->user, too. */
+PDM_MUST_USE pdm_status pdm_api_run_legacy(const pdm_model *model,
+                                           const pdm_legacy_run_options *options,
+                                           const pdm_legacy_options *hooks,
+                                           const pdm_bundle *inputs, pdm_bundle *outputs);
 /* lod NULL: the view has none. */
 void pdm_api_view(const pdm_tensor *tensor, pdm_api_lod *lod, pdm_tensor_view *out_view);
 /* A tensor that borrows the view's data; PDM_INVALID_ARG when the view is not sound. */
@@ -34,6 +51,8 @@ PDM_MUST_USE pdm_status pdm_api_tensor(const pdm_tensor_view *view, pdm_tensor *
 /* Add a reference, and the LoD of "in:" and "out:" keys. */
 PDM_MUST_USE pdm_status pdm_api_bundle_add(pdm_bundle *bundle, const char *key,
                                            const pdm_tensor *tensor);
+/* Number i of an array; complex numbers are two each. */
+double pdm_api_number(pdm_dtype dtype, const void *data, size_t i);
 /* The entry of an input: "in:NAME", or NAME alone; NULL when there is none. */
 const pdm_tensor *pdm_api_bundle_input(const pdm_bundle *bundle, const char *name);
 /* Two tensors, see pdm_compare. All of options counts. */

@@ -43,6 +43,13 @@ static pdm_diag_sink sink_of(const pdm_session *session)
 pdm_status pdm_session_create(const pdm_plan *plan, const pdm_session_options *options,
                               pdm_session **out_session)
 {
+    return pdm_api_session_create(plan, options, NULL, NULL, out_session);
+}
+
+pdm_status pdm_api_session_create(const pdm_plan *plan, const pdm_session_options *options,
+                                  pdm_exec_observe_fn observe, pdm_exec_enter_fn enter,
+                                  pdm_session **out_session)
+{
     pdm_status status = PDM_NOMEM;
 
     if (!plan || !out_session)
@@ -68,6 +75,8 @@ pdm_status pdm_session_create(const pdm_plan *plan, const pdm_session_options *o
                                    .max_iterations = s->options.max_iterations,
                                    .cancelled = s->options.cancelled,
                                    .print = s->options.print,
+                                   .observe = observe,
+                                   .enter = enter,
                                    .user = s->options.user,
                                    .trace = s->trace};
     PDM_TRY_GOTO(pdm_exec_session_create(plan->exec, &exec, &s->exec));

@@ -354,13 +354,13 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
     if (status == PDM_OK)
         status = k.status;
     pdm_k_end(&k);
+    if (status == PDM_OK && s->options.observe)
+        s->options.observe(s->options.user, instr->op, (const pdm_value *const *)k.in,
+                           (const pdm_value *const *)k.out);
     if (instr->in_place)
         status = finish_in_place(s, instr, out, status);
     if (status != PDM_OK)
         return failed(s, instr, status, k.message[0] ? k.message : pdm_status_text(status));
-    if (s->options.observe)
-        s->options.observe(s->options.user, instr->op, (const pdm_value *const *)k.in,
-                           (const pdm_value *const *)k.out);
     return PDM_OK;
 }
 
@@ -397,6 +397,15 @@ static void end_turn(pdm_exec_session *s, const pdm_exec_block *block)
     }
 }
 
+static void observe_end(pdm_exec_session *s, const pdm_exec_instr *instr, bool has_operands)
+{
+    if (s->options.observe)
+        s->options.observe(
+            s->options.user, instr->op,
+            has_operands ? (const pdm_value *const *)(s->in + instr->first_in) : NULL,
+            (const pdm_value *const *)(s->out + instr->first_out));
+}
+
 static pdm_status run_if(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     bool cond;
@@ -407,6 +416,7 @@ static pdm_status run_if(pdm_exec_session *s, const pdm_exec_instr *instr, unsig
     for (uint32_t i = 0; i < instr->num_out && i < block->num_yields; i++)
         PDM_TRY(assign(at(s, instr->out[i]), at(s, block->yields[i]), block->may_move[i]));
     end_turn(s, block);
+    observe_end(s, instr, true);
     return PDM_OK;
 }
 
@@ -415,13 +425,16 @@ static pdm_status check_cancel(pdm_exec_session *s)
     return s->options.cancelled && s->options.cancelled(s->options.user) ? PDM_CANCELLED : PDM_OK;
 }
 
-static pdm_status run_turn(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+static pdm_status run_turn(pdm_exec_session *s, const pdm_exec_instr *instr, uint64_t turn,
+                           unsigned depth)
 {
     const pdm_exec_block *body = instr->blocks[0];
 
     PDM_TRY(check_cancel(s));
     for (uint32_t i = 0; i < instr->num_out; i++)
         PDM_TRY(assign(at(s, body->args[i]), at(s, instr->out[i]), true));
+    for (uint32_t i = 0; s->options.enter && i < body->num_args; i++)
+        s->options.enter(s->options.user, instr->op, turn, i, at(s, body->args[i]));
     PDM_TRY(run_block(s, body, depth + 1));
     /* In the order of the yields: the last that names a value may take it away. */
     PDM_TRY(assign(at(s, instr->in[0]), at(s, body->yields[0]), body->may_move[0]));
@@ -441,12 +454,14 @@ static pdm_status run_while(pdm_exec_session *s, const pdm_exec_instr *instr, un
     for (;;) {
         PDM_TRY(condition(s, instr, &cond));
         if (!cond)
-            return PDM_OK;
-        if (s->options.max_iterations && turns++ == s->options.max_iterations)
+            break;
+        if (s->options.max_iterations && turns == s->options.max_iterations)
             return failed(s, instr, PDM_INVALID_MODEL,
                           "the loop was stopped at the limit of its turns (--max-iterations)");
-        PDM_TRY(run_turn(s, instr, depth));
+        PDM_TRY(run_turn(s, instr, turns++, depth));
     }
+    observe_end(s, instr, false);
+    return PDM_OK;
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */

@@ -43,10 +43,15 @@ pdm_ir_type pdm_exec_output_type(const pdm_exec_plan *plan, size_t index); /* ma
 
 /*
  * Called after each op that has a kernel, with its results in row order (NULL: unwanted); its
- * operands are still there. Ops run in program order then, one at a time.
+ * operands are still there, but for arrays that the op changed. Also when an if or while has ended:
+ * in is NULL for while, whose operands became its results. Ops run in program order then, one at a
+ * time.
  */
 typedef void (*pdm_exec_observe_fn)(void *user, const pdm_ir_op *op, const pdm_value *const *in,
                                     const pdm_value *const *out);
+/* Called for each argument of the body when turn 0, 1, ... of a while begins. */
+typedef void (*pdm_exec_enter_fn)(void *user, const pdm_ir_op *op, uint64_t turn, size_t index,
+                                  const pdm_value *value);
 
 typedef struct pdm_exec_options {
     pdm_pool *pool;          /* borrowed; NULL: the caller's thread alone */
@@ -58,6 +63,7 @@ typedef struct pdm_exec_options {
     /* What the program prints, one call for each op. NULL: dropped. */
     void (*print)(void *user, const char *text);
     pdm_exec_observe_fn observe;
+    pdm_exec_enter_fn enter;
     void *user;
     pdm_exec_trace *trace; /* borrowed; gathers what is run when. NULL: nothing is gathered */
 } pdm_exec_options;

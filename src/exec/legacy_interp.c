@@ -284,8 +284,6 @@ static pdm_status run_kernel(session *s, const pdm_legacy_op *op)
     pdm_k_end(&k);
     for (uint32_t i = 0; i < op->num_aliases; i++)
         pdm_value_deinit(at(s, op->aliases[i].old));
-    if (status == PDM_OK && s->options.observe)
-        s->options.observe(s->options.user, s, op->block, op->index);
     return status;
 }
 
@@ -383,6 +381,8 @@ static pdm_status run_while(session *s, const pdm_legacy_op *op)
             refresh_frame(s, op->sub_block);
         else
             empty_frame(s, op->sub_block);
+        if (s->options.enter)
+            s->options.enter(s->options.user, s, op->sub_block);
         PDM_TRY(run_block(s, op->sub_block));
     }
     empty_frame(s, op->sub_block);
@@ -543,6 +543,9 @@ static pdm_status run_block(session *s, int32_t block)
     for (size_t i = 0; i < b->num_ops; i++) {
         PDM_TRY(check_cancel(s));
         PDM_TRY(run_op(s, &b->ops[i]));
+        if (s->options.observe && b->ops[i].kind != PDM_LEGACY_FEED &&
+            b->ops[i].kind != PDM_LEGACY_FETCH)
+            s->options.observe(s->options.user, s, block, b->ops[i].index);
         for (uint32_t k = 0; k < b->ops[i].num_released; k++)
             empty_slot(s, b->ops[i].released[k]);
     }

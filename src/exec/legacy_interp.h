@@ -55,8 +55,11 @@ typedef struct pdm_legacy_options {
     uint64_t max_iterations; /* turns of one loop; 0: no limit */
     bool (*cancelled)(void *user);
     void (*print)(void *user, const char *text);
-    /* After each op that is no control flow, in program order. Values: pdm_legacy_value. */
+    /* After each op but feed and fetch, in program order; control flow when it has ended. Values:
+     * pdm_legacy_value. */
     void (*observe)(void *user, pdm_legacy_session *session, int32_t block, size_t op_index);
+    /* When a turn of a loop, whose body is block, begins. */
+    void (*enter)(void *user, pdm_legacy_session *session, int32_t block);
     void *user;
 } pdm_legacy_options;
 

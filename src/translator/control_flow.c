@@ -321,8 +321,10 @@ static void lone_branch(pdm_tr_op *t, pdm_ir_value *cond, int32_t sub)
             vars[n++] = info->writes.v[i];
     branch on_true = {.sub = sub, .vars = vars}, on_false = {.sub = -1, .vars = vars};
     pdm_ir_op *op = emit_if(t, cond, &on_true, &on_false, n);
-    for (size_t i = 0; op && i < n; i++)
+    for (size_t i = 0; op && i < n; i++) {
         pdm_tr_bind(tr, vars[i]->name, pdm_ir_op_result(op, i));
+        pdm_tr_link_value(t, vars[i]->name, pdm_ir_op_result(op, i), -1);
+    }
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
@@ -560,6 +562,7 @@ static pdm_ir_region *loop_body(pdm_tr_op *t, int32_t sub, const pdm_lg_var *con
         if (!arg)
             pdm_tr_nomem(tr);
         pdm_tr_bind(tr, list->v[i].var->name, arg);
+        pdm_tr_link_entry(tr, sub, list->v[i].var->name, arg);
     }
     if (tr->status == PDM_OK)
         pdm_tr_block(tr, sub);
@@ -614,7 +617,7 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
 {
     pdm_tr *tr = t->tr;
     for (int attempt = 1;; attempt++) {
-        size_t errors = tr->sink->num_errors;
+        size_t errors = tr->sink->num_errors, links = pdm_tr_num_links(tr);
         change changed;
         pdm_ir_region *region = loop_body(t, sub, cond, list, types, yields);
         if (!region)
@@ -633,6 +636,7 @@ static pdm_ir_region *settle_loop(pdm_tr_op *t, int32_t sub, const pdm_lg_var *c
             return region;
         }
         pdm_ir_region_destroy(region);
+        pdm_tr_cut_links(tr, links);
     }
 }
 
@@ -698,8 +702,10 @@ static void emit_while(pdm_tr_op *t, int32_t sub, const pdm_lg_var *cond, pdm_ir
         return;
     }
     for (size_t i = 0; i < n; i++)
-        if (!pdm_tr_is_local(tr->program, sub, list->v[i].var))
+        if (!pdm_tr_is_local(tr->program, sub, list->v[i].var)) {
             pdm_tr_bind(tr, list->v[i].var->name, pdm_ir_op_result(op, i));
+            pdm_tr_link_value(t, list->v[i].var->name, pdm_ir_op_result(op, i), -1);
+        }
 }
 
 void pdm_tr_h_while(pdm_tr_op *t)
@@ -740,6 +746,7 @@ static pdm_status erase_glue(void *user, pdm_ir_op *op)
     for (uint32_t i = 0; i < op->num_results; i++)
         if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
             return PDM_OK;
+    pdm_tr_unlink(tr, op);
     pdm_ir_op_erase(op);
     return PDM_OK;
 }

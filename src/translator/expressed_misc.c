@@ -364,6 +364,6 @@ void pdm_tr_h_cached_attention(pdm_tr_op *t)
         }
         const pdm_lg_slot *slot = pdm_lg_find_output(t->op, desc->results[i].name);
         for (size_t k = 0; slot && k < slot->num_args; k++)
-            pdm_tr_bind_element(t->tr, slot->args[k], v, (uint32_t)k);
+            pdm_tr_out_element(t, slot->args[k], v, (uint32_t)k);
     }
 }

@@ -271,8 +271,7 @@ static void bind_results(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op *o
         }
         const pdm_lg_slot *slot = pdm_lg_find_output(t->op, map->slot);
         for (size_t k = 0; slot && k < slot->num_args; k++)
-            if (!pdm_tr_is_empty_name(slot->args[k]))
-                pdm_tr_bind_element(t->tr, slot->args[k], value, (uint32_t)k);
+            pdm_tr_out_element(t, slot->args[k], value, (uint32_t)k);
     }
 }
 

@@ -136,6 +136,8 @@ void pdm_tr_emit_legacy(pdm_tr_op *t)
     size_t k = 0;
     for (size_t i = 0; i < t->op->num_outputs; i++)
         for (size_t n = 0; n < t->op->outputs[i].num_args; n++, k++)
-            if (state.result_types[k] && !pdm_tr_is_empty_name(t->op->outputs[i].args[n]))
+            if (state.result_types[k] && !pdm_tr_is_empty_name(t->op->outputs[i].args[n])) {
                 pdm_tr_bind(tr, t->op->outputs[i].args[n], pdm_ir_op_result(op, k));
+                pdm_tr_link_value(t, t->op->outputs[i].args[n], pdm_ir_op_result(op, k), -1);
+            }
 }

@@ -81,6 +81,45 @@ void pdm_tr_bind_element(pdm_tr *tr, const char *name, pdm_ir_value *vector, uin
         bind(tr, name, (pdm_tr_binding){.vector = vector, .index = index});
 }
 
+static void add_link(pdm_tr *tr, pdm_tr_link link)
+{
+    if (tr->options->links && link.value && !PDM_VEC_PUSH(tr->options->links, link))
+        pdm_tr_nomem(tr);
+}
+
+void pdm_tr_link_value(const pdm_tr_op *t, const char *name, pdm_ir_value *value, int32_t element)
+{
+    add_link(t->tr, (pdm_tr_link){t->block, t->index, name, value, element});
+}
+
+void pdm_tr_link_entry(pdm_tr *tr, int32_t block, const char *name, pdm_ir_value *value)
+{
+    add_link(tr, (pdm_tr_link){block, -1, name, value, -1});
+}
+
+size_t pdm_tr_num_links(const pdm_tr *tr)
+{
+    return tr->options->links ? tr->options->links->n : 0;
+}
+
+void pdm_tr_cut_links(const pdm_tr *tr, size_t count)
+{
+    if (tr->options->links && tr->options->links->n > count)
+        tr->options->links->n = count;
+}
+
+void pdm_tr_unlink(const pdm_tr *tr, const pdm_ir_op *op)
+{
+    pdm_tr_links *links = tr->options->links;
+    size_t kept = 0;
+
+    for (size_t i = 0; links && i < links->n; i++)
+        if (pdm_ir_value_op(links->v[i].value) != op)
+            links->v[kept++] = links->v[i];
+    if (links)
+        links->n = kept;
+}
+
 pdm_ir_value *pdm_tr_value(pdm_tr *tr, const char *name)
 {
     pdm_tr_scope *scope = NULL, *inner = tr->scope;
@@ -291,6 +330,7 @@ void pdm_tr_out_at(pdm_tr_op *t, const char *slot, size_t index, pdm_ir_value *v
     if (def && def->lg_op == t->index && def->lg_block == t->block)
         value->type = complete_type(t, value->type, var);
     pdm_tr_bind(tr, name, value);
+    pdm_tr_link_value(t, name, value, -1);
     if (!tr->scope->parent && var) {
         pdm_map_entry *e = pdm_map_put(&tr->outputs, value);
         if (e)
@@ -298,4 +338,12 @@ void pdm_tr_out_at(pdm_tr_op *t, const char *slot, size_t index, pdm_ir_value *v
         else
             pdm_tr_nomem(tr);
     }
+}
+
+void pdm_tr_out_element(pdm_tr_op *t, const char *name, pdm_ir_value *vector, uint32_t index)
+{
+    if (!vector || pdm_tr_is_empty_name(name))
+        return;
+    pdm_tr_bind_element(t->tr, name, vector, index);
+    pdm_tr_link_value(t, name, vector, (int32_t)index);
 }

@@ -82,8 +82,7 @@ void pdm_tr_h_rnn(pdm_tr_op *t)
     pdm_tr_out(t, "DropoutState", pdm_tr_result(op, 1));
     const pdm_lg_slot *slot = pdm_lg_find_output(t->op, "State");
     for (size_t i = 0; slot && i < slot->num_args; i++)
-        if (!pdm_tr_is_empty_name(slot->args[i]))
-            pdm_tr_bind_element(t->tr, slot->args[i], pdm_tr_result(op, 2), (uint32_t)i);
+        pdm_tr_out_element(t, slot->args[i], pdm_tr_result(op, 2), (uint32_t)i);
     if (types[3])
         pdm_tr_out(t, "Reserve", pdm_tr_result(op, 3));
 }

@@ -359,8 +359,7 @@ static void bind_pieces(pdm_tr_op *t, pdm_ir_value *vector)
 {
     const pdm_lg_slot *slot = pdm_lg_find_output(t->op, "Out");
     for (size_t i = 0; vector && slot && i < slot->num_args; i++)
-        if (!pdm_tr_is_empty_name(slot->args[i]))
-            pdm_tr_bind_element(t->tr, slot->args[i], vector, (uint32_t)i);
+        pdm_tr_out_element(t, slot->args[i], vector, (uint32_t)i);
 }
 
 static pdm_ir_type pieces_type(pdm_tr_op *t, pdm_ir_value *x, const split_plan *plan)

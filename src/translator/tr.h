@@ -91,6 +91,15 @@ pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var);
 /* Declared dims with everything unknown as -1; returns the rank (the reader bounds it). */
 size_t pdm_tr_declared_dims(const pdm_lg_var *var, int64_t dims[PDM_MAX_RANK]);
 
+/* Which variable became which value (options.links): nothing happens when nobody asked. */
+void pdm_tr_link_value(const pdm_tr_op *t, const char *name, pdm_ir_value *value, int32_t element);
+/* The value that the variable has on entry of a turn of a loop whose body is block. */
+void pdm_tr_link_entry(pdm_tr *tr, int32_t block, const char *name, pdm_ir_value *value);
+/* The links made since there were `count` are void: their region is thrown away. */
+size_t pdm_tr_num_links(const pdm_tr *tr);
+void pdm_tr_cut_links(const pdm_tr *tr, size_t count);
+void pdm_tr_unlink(const pdm_tr *tr, const pdm_ir_op *op); /* it is going to be erased */
+
 /* Enter and leave a region whose ops go to block. */
 void pdm_tr_scope_push(pdm_tr *tr, pdm_tr_scope *scope, pdm_ir_block *block, int32_t lg_block,
                        bool is_loop);
@@ -116,6 +125,8 @@ size_t pdm_tr_num_out(const pdm_tr_op *t, const char *slot);
  * value's type is completed from the VarDesc. */
 void pdm_tr_out(pdm_tr_op *t, const char *slot, pdm_ir_value *value);
 void pdm_tr_out_at(pdm_tr_op *t, const char *slot, size_t index, pdm_ir_value *value);
+/* Bind an output to element `index` of a vector; nothing happens for @EMPTY@. */
+void pdm_tr_out_element(pdm_tr_op *t, const char *name, pdm_ir_value *vector, uint32_t index);
 
 /* ---- attributes of the op, with the legacy default of the schema when absent ----------------- */
 

@@ -389,7 +389,32 @@ START_TEST(observers_see_every_op)
 
     ck_assert_int_eq(make_with(&p, X LOOP("3.0") FETCH("r", "0"), &keep_all, &options), PDM_OK);
     ck_assert_int_eq(run(&p, 1, 1), PDM_OK);
-    ck_assert_uint_eq(count, 3 + 3 * 4);
+    ck_assert_uint_eq(count, 3 + 3 * 4 + 1);
+    end(&p);
+}
+END_TEST
+
+static void add_turns(void *user, const pdm_ir_op *op, uint64_t turn, size_t index,
+                      const pdm_value *value)
+{
+    uint64_t *sum = user;
+
+    ck_assert(pdm_ir_op_is(op, "pd_op.while"));
+    ck_assert_uint_lt(index, 2);
+    ck_assert_int_eq(value->tensor.dtype, PDM_F32);
+    if (index == 0)
+        *sum = *sum * 10 + turn + 1;
+}
+
+START_TEST(observers_see_turns)
+{
+    uint64_t turns = 0;
+    const pdm_exec_options options = {.enter = add_turns, .user = &turns};
+    program p;
+
+    ck_assert_int_eq(make_with(&p, X LOOP("3.0") FETCH("r", "0"), NULL, &options), PDM_OK);
+    ck_assert_int_eq(run(&p, 1, 1), PDM_OK);
+    ck_assert_uint_eq(turns, 123);
     end(&p);
 }
 END_TEST
@@ -495,6 +520,7 @@ Suite *pdm_suite_executor(void)
     tcase_add_test(tcase, inputs_must_be_given);
     tcase_add_test(tcase, failures);
     tcase_add_test(tcase, observers_see_every_op);
+    tcase_add_test(tcase, observers_see_turns);
     tcase_add_test(tcase, dependencies);
     tcase_add_loop_test(tcase, threads_change_nothing, 1, 5);
     tcase_add_test(tcase, outputs_where_the_caller_wants_them);
