@@ -509,8 +509,8 @@ typedef struct pdm_bisection {
  * Find the first value, in program order, at which two runs with the same inputs part: the legacy
  * program as it is and its translation (model is legacy, other NULL); the translation of a legacy
  * model and another model that should compute the same, for example a file written by the framework
- * (the translation itself is judged when the two agree); or two PIR models. Both run on one thread
- * with the reference kernels, twice each.
+ * (the translation itself is judged when the two agree); or two PIR models. Both run on one thread,
+ * twice each.
  *
  * Values of the other model are aligned with those of the translation by names of parameters and
  * inputs and by the sequence of ops. A difference begins at an op whose inputs are the same in both

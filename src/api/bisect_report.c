@@ -200,7 +200,7 @@ static void compare_attrs(const report *r, pdm_buf *out, const pdm_ir_op *mine,
     for (uint32_t i = 0; i < mine->num_attrs; i++) {
         const char *name = mine->attrs[i].name;
         const pdm_ir_attr attr = pdm_ir_op_attr(other, name);
-        if (attr != mine->attrs[i].attr && pdm_ir_attr_matters(name))
+        if (pdm_ir_attr_matters(name) && !pdm_ir_attr_means_same(attr, mine->attrs[i].attr))
             attr_differs(r, out, name, mine->attrs[i].attr, attr);
     }
     for (uint32_t i = 0; i < other->num_attrs; i++) {

@@ -305,6 +305,29 @@ static pdm_status compare_all(verifier *v, const pdm_bundle *expected, const pdm
     return status;
 }
 
+/* ---- where they part ------------------------------------------------------------------------- */
+
+static pdm_status bisect(verifier *v, const pdm_bundle *inputs)
+{
+    const cli_options *o = v->options;
+    const pdm_bisect_options options = {.size = sizeof options,
+                                        .fetch = o->fetch,
+                                        .num_fetch = o->num_fetch,
+                                        .seed = o->seed,
+                                        .max_iterations = o->max_iterations,
+                                        .rtol = o->rtol,
+                                        .atol = o->atol,
+                                        .any_shape = o->has[OPT_ANY_SHAPE],
+                                        .kernels = o->kernels,
+                                        .cancelled = tick,
+                                        .user = v};
+
+    /* Recorded outputs alone tell no values in between. */
+    if (!v->other && pdm_model_get_kind(v->model) == PDM_MODEL_PIR)
+        return PDM_OK;
+    return pdm_bisect(v->model, v->other, &options, inputs, &v->result.bisection);
+}
+
 /* ---- one set of inputs ----------------------------------------------------------------------- */
 
 static pdm_status set_inputs(verifier *v, const pdm_bundle *given)
@@ -357,6 +380,9 @@ static pdm_status verify_one(verifier *v, const char *io)
         status = pdm_bundle_create(v->context, &expected);
     if (status == PDM_OK)
         status = run_and_compare(v, given, actual, expected);
+    if (status == PDM_OK && v->options->has[OPT_BISECT] && !v->result.bisection &&
+        verify_count_different(&v->result) > 0)
+        status = bisect(v, given ? given : actual);
     cli_progress_end(&v->progress);
     pdm_bundle_destroy(expected);
     pdm_bundle_destroy(actual);
@@ -418,6 +444,7 @@ static void deinit(verifier *v)
     }
     free(r->rows);
     free(r->sets);
+    pdm_bisection_destroy(r->bisection);
     cli_tolerances_deinit(&v->tolerances);
     pdm_session_destroy(v->session);
     pdm_session_destroy(v->reference_session);

@@ -5,6 +5,8 @@ bin_PROGRAMS += src/cli/pdmigrate
 src_cli_pdmigrate_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 src_cli_pdmigrate_LDADD = $(PDM_API_LIBS)
 src_cli_pdmigrate_SOURCES = \
+	src/cli/bisect.c \
+	src/cli/bisect.h \
 	src/cli/cli.h \
 	src/cli/cmd_convert.c \
 	src/cli/cmd_run.c \

@@ -30,6 +30,8 @@ typedef struct verify_result {
     verify_set *sets;
     verify_row *rows; /* by set */
     size_t num_sets, num_rows;
+    pdm_bisection *bisection; /* where the first set that differs parts; NULL: not asked for, or
+                                 there is nothing to tell it by */
     int exit_code;
     const char *failure; /* why there is no complete result; NULL: there is one */
 } verify_result;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bisect.h"
 #include "verify.h"
 
 bool verify_agrees(const verify_row *row)
@@ -100,6 +101,12 @@ void verify_print_text(FILE *out, const verify_result *result)
     fprintf(out, "%zu of %zu outputs agree with %s\n",
             result->num_rows - verify_count_different(result), result->num_rows,
             result->against ? result->against : "nothing");
+    if (result->bisection)
+        cli_bisect_text(out, result->bisection);
+    else if (result->options->has[OPT_BISECT] && verify_count_different(result) > 0)
+        fputs("bisect: recorded outputs tell no values in between: give the legacy model too, as "
+              "pdmigrate verify MODEL NEW\n",
+              out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -163,4 +170,11 @@ void verify_print_json(FILE *out, const verify_result *result)
         json_row(out, result, &result->rows[i]);
     }
     fputc(']', out);
+    if (result->options->has[OPT_BISECT]) {
+        fputs(", \"bisect\": ", out);
+        if (result->bisection)
+            cli_bisect_json(out, result->bisection);
+        else
+            fputs("null", out);
+    }
 }

@@ -87,11 +87,58 @@ bool pdm_ir_attr_matters(const char *name)
     return true;
 }
 
+static bool is_integer(pdm_ir_attr attr)
+{
+    return attr->kind == PDM_IR_ATTR_I32 || attr->kind == PDM_IR_ATTR_I64 ||
+           attr->kind == PDM_IR_ATTR_INDEX ||
+           (attr->kind == PDM_IR_ATTR_SCALAR && !pdm_dtype_is_float(attr->dtype) &&
+            !pdm_dtype_is_complex(attr->dtype));
+}
+
+static bool is_real(pdm_ir_attr attr)
+{
+    return attr->kind == PDM_IR_ATTR_F32 || attr->kind == PDM_IR_ATTR_F64 ||
+           (attr->kind == PDM_IR_ATTR_SCALAR && pdm_dtype_is_float(attr->dtype));
+}
+
+static uint32_t length(pdm_ir_attr attr)
+{
+    return attr->kind == PDM_IR_ATTR_ARRAY || attr->kind == PDM_IR_ATTR_INT_ARRAY ? attr->count
+                                                                                  : UINT32_MAX;
+}
+
+static bool same_item(pdm_ir_attr a, pdm_ir_attr b, uint32_t i)
+{
+    if (a->kind == PDM_IR_ATTR_INT_ARRAY)
+        return is_integer(b->u.items[i]) && b->u.items[i]->u.i == a->u.ints[i];
+    if (b->kind == PDM_IR_ATTR_INT_ARRAY)
+        return is_integer(a->u.items[i]) && a->u.items[i]->u.i == b->u.ints[i];
+    return pdm_ir_attr_means_same(a->u.items[i], b->u.items[i]);
+}
+
+bool pdm_ir_attr_means_same(pdm_ir_attr a, pdm_ir_attr b)
+{
+    if (a == b || !a || !b)
+        return a == b;
+    if (is_integer(a) && is_integer(b))
+        return a->u.i == b->u.i;
+    if (is_real(a) && is_real(b))
+        return (float)a->u.f == (float)b->u.f;
+    if (length(a) == UINT32_MAX || length(a) != length(b) ||
+        (a->kind == PDM_IR_ATTR_INT_ARRAY && b->kind == PDM_IR_ATTR_INT_ARRAY))
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!same_item(a, b, i))
+            return false;
+    return true;
+}
+
 static bool same_attrs(const pdm_ir_op *a, const pdm_ir_op *b)
 {
     for (uint32_t i = 0; i < a->num_attrs; i++) {
         const pdm_ir_attr other = pdm_ir_op_attr(b, a->attrs[i].name);
-        if (other && other != a->attrs[i].attr && pdm_ir_attr_matters(a->attrs[i].name))
+        if (other && pdm_ir_attr_matters(a->attrs[i].name) &&
+            !pdm_ir_attr_means_same(other, a->attrs[i].attr))
             return false;
     }
     return true;

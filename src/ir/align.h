@@ -29,5 +29,7 @@ const pdm_ir_value *pdm_ir_aligned_value(const pdm_ir_alignment *alignment,
                                          const pdm_ir_value *value);
 /* Whether an attribute says what an op computes: stop_gradient and the like do not. */
 bool pdm_ir_attr_matters(const char *name);
+/* Equal but for the width of numbers, in which PIR versions differ. NULL: absent. */
+bool pdm_ir_attr_means_same(pdm_ir_attr a, pdm_ir_attr b);
 
 #endif
