@@ -54,12 +54,14 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/nn_grid.c \
 	src/exec/kernels/nn_impl.h \
 	src/exec/kernels/nn_interp.c \
+	src/exec/kernels/nn_interp.h \
 	src/exec/kernels/nn_lod_impl.h \
 	src/exec/kernels/nn_lod_rnn.c \
 	src/exec/kernels/nn_matmul.c \
 	src/exec/kernels/nn_norm.c \
 	src/exec/kernels/nn_norm_misc.c \
 	src/exec/kernels/nn_pool.c \
+	src/exec/kernels/nn_pool.h \
 	src/exec/kernels/nn_rnn.c \
 	src/exec/kernels/nn_single.h \
 	src/exec/kernels/nn_window.c
@@ -146,7 +148,6 @@ libpdm_exec_la_SOURCES += \
 
 # fast kernels
 libpdm_exec_la_SOURCES += \
-	src/exec/fast/binary.c \
 	src/exec/fast/conv.c \
 	src/exec/fast/conv_impl.h \
 	src/exec/fast/dense.c \
@@ -155,14 +156,12 @@ libpdm_exec_la_SOURCES += \
 	src/exec/fast/depthwise.c \
 	src/exec/fast/dialect.def \
 	src/exec/fast/element.c \
-	src/exec/fast/element.def \
 	src/exec/fast/fast.def \
 	src/exec/fast/fold.c \
 	src/exec/fast/post.c \
 	src/exec/fast/post.h \
 	src/exec/fast/simd.c \
 	src/exec/fast/simd.h \
-	src/exec/fast/unary.c \
 	src/exec/fast/vmath.h
 
 # lowering for fast kernels
@@ -173,6 +172,17 @@ libpdm_exec_la_SOURCES += \
 	src/exec/lower/lower.h \
 	src/exec/lower/lower_impl.h \
 	src/exec/lower/simplify.c
+
+# fast kernels of single ops
+libpdm_exec_la_SOURCES += \
+	src/exec/fast/binary.c \
+	src/exec/fast/element.def \
+	src/exec/fast/interp.c \
+	src/exec/fast/lanes.h \
+	src/exec/fast/layers.def \
+	src/exec/fast/norm.c \
+	src/exec/fast/pool.c \
+	src/exec/fast/unary.c
 
 # legacy programs as they are
 libpdm_exec_la_SOURCES += \

@@ -1,33 +1,11 @@
 /* Interpolation: nearest, linear (one to three dims), cubic. */
-#include "exec/kernels/nn_impl.h"
+#include "exec/kernels/nn_interp.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-/* Where the values of one output place come from along one dim: `taps` of them, with weights. */
-#define TAPS 4
-
-typedef struct axis {
-    int taps;
-    int64_t *from;  /* [out][TAPS] */
-    double *weight; /* [out][TAPS] */
-} axis;
-
-typedef struct interp {
-    const pdm_tensor *x;
-    pdm_tensor *out;
-    pdm_nn_window w;
-    enum { NEAREST, LINEAR, CUBIC } method;
-    bool align_corners;
-    int64_t align_mode;
-    float scale[3]; /* 0: not given */
-    axis axes[3];
-    int64_t xs[5], os[5];
-} interp;
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-static void take_scales(pdm_k *k, interp *p, const double *scales, size_t count)
+static void take_scales(pdm_k *k, pdm_nn_interp *p, const double *scales, size_t count)
 {
     const size_t n = (size_t)p->w.spatial;
 
@@ -49,7 +27,7 @@ static void take_scales(pdm_k *k, interp *p, const double *scales, size_t count)
     }
 }
 
-static void read_scales(pdm_k *k, interp *p)
+static void read_scales(pdm_k *k, pdm_nn_interp *p)
 {
     const pdm_tensor *tensor = pdm_k_in_opt(k, 3);
     double scales[PDM_K_MAX_INTS];
@@ -73,7 +51,7 @@ static void read_scales(pdm_k *k, interp *p)
 }
 
 /* A list of sizes wins; then a tensor of sizes, then scales, then the attributes. */
-static bool read_sizes(pdm_k *k, interp *p)
+static bool read_sizes(pdm_k *k, pdm_nn_interp *p)
 {
     static const char *const names[3] = {"out_d", "out_h", "out_w"};
     int64_t sizes[PDM_K_MAX_INTS];
@@ -104,7 +82,7 @@ static int64_t within(int64_t i, int64_t n)
 }
 
 /* Input elements for one output element; single precision, as it decides which they are. */
-static float ratio_of(const interp *p, int d)
+static float ratio_of(const pdm_nn_interp *p, int d)
 {
     const int64_t in = p->w.in[d], out = p->w.out[d];
 
@@ -126,16 +104,17 @@ static void cubic_weights(double t, double *weight)
     }
 }
 
-static void place(const interp *p, int d, float ratio, int64_t i, int64_t *from, double *weight)
+static void place(const pdm_nn_interp *p, int d, float ratio, int64_t i, int64_t *from,
+                  double *weight)
 {
     const int64_t in = p->w.in[d];
     const float half = (float)((double)ratio * ((double)i + 0.5) - 0.5);
     const float plain = ratio * (float)i;
 
-    if (p->method == NEAREST) {
+    if (p->method == PDM_INTERP_NEAREST) {
         from[0] = within(p->align_corners ? (int64_t)((double)plain + 0.5) : (int64_t)plain, in);
         weight[0] = 1;
-    } else if (p->method == LINEAR) {
+    } else if (p->method == PDM_INTERP_LINEAR) {
         const bool centred = p->align_mode == 0 && !p->align_corners;
         const float at = centred ? (half > 0 ? half : 0) : plain;
         from[0] = within((int64_t)at, in);
@@ -151,31 +130,35 @@ static void place(const interp *p, int d, float ratio, int64_t i, int64_t *from,
     }
 }
 
-static bool make_axis(pdm_k *k, interp *p, int d)
+static bool make_axis(pdm_k *k, pdm_nn_interp *p, int d)
 {
-    axis *a = &p->axes[d];
-    const size_t n = (size_t)p->w.out[d] * TAPS;
+    pdm_nn_interp_axis *a = &p->axes[d];
+    const size_t n = (size_t)p->w.out[d] * PDM_INTERP_TAPS;
     const float ratio = ratio_of(p, d);
 
-    a->taps = 3 - d > p->w.spatial ? 1 : p->method == NEAREST ? 1 : p->method == LINEAR ? 2 : 4;
-    a->from = calloc(n, sizeof *a->from);
-    a->weight = calloc(n, sizeof *a->weight);
-    if (!a->from || !a->weight) {
-        pdm_k_nomem(k);
+    a->taps = 3 - d > p->w.spatial              ? 1
+              : p->method == PDM_INTERP_NEAREST ? 1
+              : p->method == PDM_INTERP_LINEAR  ? 2
+                                                : 4;
+    a->from = pdm_k_temp(k, n * sizeof *a->from);
+    a->weight = pdm_k_temp(k, n * sizeof *a->weight);
+    if (!a->from || !a->weight)
         return false;
-    }
+    memset(a->from, 0, n * sizeof *a->from);
+    memset(a->weight, 0, n * sizeof *a->weight);
     for (int64_t i = 0; i < p->w.out[d]; i++) {
         if (3 - d > p->w.spatial)
             a->weight[0] = 1;
         else
-            place(p, d, ratio, i, a->from + i * TAPS, a->weight + i * TAPS);
+            place(p, d, ratio, i, a->from + i * PDM_INTERP_TAPS, a->weight + i * PDM_INTERP_TAPS);
     }
     return true;
 }
 
 /* ---- rows of the result --------------------------------------------------------------------- */
 
-static double sum_row(const interp *p, int64_t base, const int64_t *from, const double *weight)
+static double sum_row(const pdm_nn_interp *p, int64_t base, const int64_t *from,
+                      const double *weight)
 {
     double sum = 0;
 
@@ -184,19 +167,19 @@ static double sum_row(const interp *p, int64_t base, const int64_t *from, const 
     return sum;
 }
 
-static double sum_at(const interp *p, int64_t base, const int64_t at[3])
+static double sum_at(const pdm_nn_interp *p, int64_t base, const int64_t at[3])
 {
-    const axis *a = p->axes;
+    const pdm_nn_interp_axis *a = p->axes;
     double sum = 0;
 
     for (int i = 0; i < a[0].taps; i++) {
-        const int64_t z = at[0] * TAPS + i;
+        const int64_t z = at[0] * PDM_INTERP_TAPS + i;
         double plane = 0;
         for (int j = 0; j < a[1].taps; j++) {
-            const int64_t y = at[1] * TAPS + j;
+            const int64_t y = at[1] * PDM_INTERP_TAPS + j;
             const int64_t row = base + a[0].from[z] * p->xs[2] + a[1].from[y] * p->xs[3];
-            plane += a[1].weight[y] *
-                     sum_row(p, row, a[2].from + at[2] * TAPS, a[2].weight + at[2] * TAPS);
+            plane += a[1].weight[y] * sum_row(p, row, a[2].from + at[2] * PDM_INTERP_TAPS,
+                                              a[2].weight + at[2] * PDM_INTERP_TAPS);
         }
         sum += a[0].weight[z] * plane;
     }
@@ -204,14 +187,14 @@ static double sum_at(const interp *p, int64_t base, const int64_t at[3])
 }
 
 /* Bilinear in float32, rounded in the order in which the framework adds the four corners. */
-static float corners(const interp *p, int64_t base, const int64_t at[3])
+static float corners(const pdm_nn_interp *p, int64_t base, const int64_t at[3])
 {
-    const axis *y = &p->axes[1], *x = &p->axes[2];
+    const pdm_nn_interp_axis *y = &p->axes[1], *x = &p->axes[2];
     const float *in = (const float *)p->x->data + base;
     float sum = 0;
 
-    for (int64_t i = at[2] * TAPS; i < at[2] * TAPS + 2; i++) {
-        for (int64_t j = at[1] * TAPS; j < at[1] * TAPS + 2; j++) {
+    for (int64_t i = at[2] * PDM_INTERP_TAPS; i < at[2] * PDM_INTERP_TAPS + 2; i++) {
+        for (int64_t j = at[1] * PDM_INTERP_TAPS; j < at[1] * PDM_INTERP_TAPS + 2; j++) {
             const float value = in[y->from[j] * p->xs[3] + x->from[i] * p->xs[4]];
             const float part = value * (float)y->weight[j];
             sum += part * (float)x->weight[i];
@@ -222,8 +205,9 @@ static float corners(const interp *p, int64_t base, const int64_t at[3])
 
 static void rows(void *arg, int64_t begin, int64_t end)
 {
-    const interp *p = arg;
-    const bool plane_of_four = p->method == LINEAR && p->w.spatial == 2 && p->x->dtype == PDM_F32;
+    const pdm_nn_interp *p = arg;
+    const bool plane_of_four =
+        p->method == PDM_INTERP_LINEAR && p->w.spatial == 2 && p->x->dtype == PDM_F32;
     const int64_t *out = p->w.out;
     const size_t size = pdm_dtype_size(p->x->dtype);
 
@@ -239,20 +223,20 @@ static void rows(void *arg, int64_t begin, int64_t end)
                 ((float *)p->out->data)[where] = corners(p, from, at);
                 continue;
             }
-            if (p->method != NEAREST) {
+            if (p->method != PDM_INTERP_NEAREST) {
                 pdm_nn_put(p->out, where, sum_at(p, from, at));
                 continue;
             }
-            const int64_t source = from + p->axes[0].from[at[0] * TAPS] * p->xs[2] +
-                                   p->axes[1].from[at[1] * TAPS] * p->xs[3] +
-                                   p->axes[2].from[at[2] * TAPS] * p->xs[4];
+            const int64_t source = from + p->axes[0].from[at[0] * PDM_INTERP_TAPS] * p->xs[2] +
+                                   p->axes[1].from[at[1] * PDM_INTERP_TAPS] * p->xs[3] +
+                                   p->axes[2].from[at[2] * PDM_INTERP_TAPS] * p->xs[4];
             memcpy((char *)p->out->data + (size_t)where * size,
                    (const char *)p->x->data + (size_t)source * size, size);
         }
     }
 }
 
-static pdm_status interpolate(pdm_k *k, interp *p)
+bool pdm_nn_interp_begin(pdm_k *k, pdm_nn_interp *p)
 {
     int64_t dims[PDM_MAX_RANK];
 
@@ -262,41 +246,44 @@ static pdm_status interpolate(pdm_k *k, interp *p)
     /* Whatever the number of dims, the framework takes all layouts but NCHW for channels last. */
     const bool first = !strcmp(pdm_k_str(k, "data_format"), "NCHW");
     if (!pdm_nn_window_input(k, &p->w, p->x, first ? "NCHW" : "NHWC") || !read_sizes(k, p))
-        return k->status;
-    if (pdm_dtype_is_complex(p->x->dtype))
-        return pdm_k_unsupported_dtype(k, p->x->dtype);
+        return false;
+    if (pdm_dtype_is_complex(p->x->dtype)) {
+        pdm_k_unsupported_dtype(k, p->x->dtype);
+        return false;
+    }
     const int rank = pdm_nn_window_dims(&p->w, p->w.channels, p->w.out, dims);
     p->out = pdm_nn_out(k, 0, p->x->dtype, rank, dims);
     if (!p->out || pdm_tensor_count(p->out) == 0)
-        return k->status;
+        return false;
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.in, p->xs);
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.out, p->os);
-    if (make_axis(k, p, 0) && make_axis(k, p, 1) && make_axis(k, p, 2))
+    return make_axis(k, p, 0) && make_axis(k, p, 1) && make_axis(k, p, 2);
+}
+
+static pdm_status interpolate(pdm_k *k, pdm_nn_interp *p)
+{
+    if (pdm_nn_interp_begin(k, p))
         pdm_k_parallel(k, p->w.batch * p->w.channels * p->w.out[0] * p->w.out[1], 8, rows, p);
-    for (int d = 0; d < 3; d++) {
-        free(p->axes[d].from);
-        free(p->axes[d].weight);
-    }
     return k->status;
 }
 
 pdm_status pdm_kernel_nearest_interp(pdm_k *k)
 {
-    interp p = {.method = NEAREST};
+    pdm_nn_interp p = {.method = PDM_INTERP_NEAREST};
 
     return interpolate(k, &p);
 }
 
 pdm_status pdm_kernel_linear_interp(pdm_k *k)
 {
-    interp p = {.method = LINEAR};
+    pdm_nn_interp p = {.method = PDM_INTERP_LINEAR};
 
     return interpolate(k, &p);
 }
 
 pdm_status pdm_kernel_bicubic_interp(pdm_k *k)
 {
-    interp p = {.method = CUBIC};
+    pdm_nn_interp p = {.method = PDM_INTERP_CUBIC};
 
     return interpolate(k, &p);
 }

@@ -1,34 +1,16 @@
 /* Pooling: max, average, power mean; maxima with their places; fractional; unpooling. */
-#include "exec/kernels/nn_impl.h"
+#include "exec/kernels/nn_pool.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-
-typedef enum mode { MAX, AVERAGE, POWER, INDEXED } mode;
-
-typedef struct pool {
-    const pdm_tensor *x;
-    pdm_tensor *out, *mask;
-    pdm_nn_window w;
-    mode mode;
-    bool adaptive, exclusive, single; /* single: sums are rounded as float32 */
-    double power;
-    int64_t xs[5], os[5];
-    const int64_t *starts[3], *ends[3]; /* fractional: windows by table */
-} pool;
-
-/* The part of the operand under one output place, and how many places the window has. */
-typedef struct part {
-    int64_t begin[3], end[3], size;
-} part;
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
 }
 
-static void find_part(const pool *p, const int64_t at[3], part *r)
+void pdm_nn_pool_part(const pdm_nn_pool *p, const int64_t at[3], pdm_nn_part *r)
 {
     const pdm_nn_window *w = &p->w;
 
@@ -38,7 +20,7 @@ static void find_part(const pool *p, const int64_t at[3], part *r)
         if (p->starts[d]) {
             begin = p->starts[d][at[d]];
             end = p->ends[d][at[d]];
-        } else if (p->adaptive && p->mode != MAX) { /* a plain maximum keeps its strides */
+        } else if (p->adaptive && p->mode != PDM_POOL_MAX) { /* a plain maximum keeps its strides */
             begin = at[d] * w->in[d] / w->out[d];
             end = ceil_div((at[d] + 1) * w->in[d], w->out[d]);
         } else {
@@ -57,9 +39,10 @@ static void find_part(const pool *p, const int64_t at[3], part *r)
 }
 
 /* One result; *index is the place of the maximum within its plane. */
-static double reduce(const pool *p, int64_t base, const part *r, double lowest, int64_t *index)
+static double reduce(const pdm_nn_pool *p, int64_t base, const pdm_nn_part *r, double lowest,
+                     int64_t *index)
 {
-    const bool is_max = p->mode == MAX || p->mode == INDEXED;
+    const bool is_max = p->mode == PDM_POOL_MAX || p->mode == PDM_POOL_INDEXED;
     double value = is_max ? lowest : 0;
 
     *index = -1;
@@ -68,11 +51,11 @@ static double reduce(const pool *p, int64_t base, const part *r, double lowest, 
             const int64_t row = base + z * p->xs[2] + y * p->xs[3];
             for (int64_t x = r->begin[2]; x < r->end[2]; x++) {
                 const double v = pdm_nn_at(p->x, row + x * p->xs[4]);
-                if (p->mode == MAX) {
+                if (p->mode == PDM_POOL_MAX) {
                     value = value > v ? value : v; /* a NaN lasts until the next element */
-                } else if (p->mode == AVERAGE) {
+                } else if (p->mode == PDM_POOL_AVERAGE) {
                     value = p->single ? (double)((float)value + (float)v) : value + v;
-                } else if (p->mode == POWER) {
+                } else if (p->mode == PDM_POOL_POWER) {
                     value += pow(v, p->power);
                 } else if (value < v) {
                     value = v;
@@ -81,9 +64,9 @@ static double reduce(const pool *p, int64_t base, const part *r, double lowest, 
             }
         }
     }
-    if (p->mode == AVERAGE)
+    if (p->mode == PDM_POOL_AVERAGE)
         return value / (double)r->size;
-    return p->mode == POWER ? pow(value, 1 / p->power) : value;
+    return p->mode == PDM_POOL_POWER ? pow(value, 1 / p->power) : value;
 }
 
 static double lowest_of(pdm_dtype dtype)
@@ -96,7 +79,7 @@ static double lowest_of(pdm_dtype dtype)
 /* Rows of the result, as in convolution. */
 static void rows(void *arg, int64_t begin, int64_t end)
 {
-    const pool *p = arg;
+    const pdm_nn_pool *p = arg;
     const int64_t *out = p->w.out;
     const double lowest = lowest_of(p->x->dtype);
 
@@ -107,9 +90,9 @@ static void rows(void *arg, int64_t begin, int64_t end)
         const int64_t from = n * p->xs[0] + c * p->xs[1];
         const int64_t to = n * p->os[0] + c * p->os[1] + at[0] * p->os[2] + at[1] * p->os[3];
         for (; at[2] < out[2]; at[2]++) {
-            part r;
+            pdm_nn_part r;
             int64_t index;
-            find_part(p, at, &r);
+            pdm_nn_pool_part(p, at, &r);
             pdm_nn_put(p->out, to + at[2] * p->os[4], reduce(p, from, &r, lowest, &index));
             if (p->mask)
                 pdm_set_int(p->mask, to + at[2] * p->os[4], index);
@@ -117,25 +100,31 @@ static void rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static pdm_status run(pdm_k *k, pool *p)
+static bool make_results(pdm_k *k, pdm_nn_pool *p)
 {
     int64_t dims[PDM_MAX_RANK];
     const int rank = pdm_nn_window_dims(&p->w, p->w.channels, p->w.out, dims);
 
     p->out = pdm_nn_out(k, 0, p->x->dtype, rank, dims);
-    if (p->out && p->mode == INDEXED && pdm_k_wants(k, 1))
+    if (p->out && p->mode == PDM_POOL_INDEXED && pdm_k_wants(k, 1))
         p->mask = pdm_nn_out(k, 1, PDM_I32, rank, dims);
     if (!PDM_K_OK(k) || !p->out)
-        return k->status;
+        return false;
     p->single = p->x->dtype == PDM_F32;
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.in, p->xs);
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.out, p->os);
-    pdm_k_parallel(k, p->w.batch * p->w.channels * p->w.out[0] * p->w.out[1], 8, rows, p);
+    return true;
+}
+
+static pdm_status run(pdm_k *k, pdm_nn_pool *p)
+{
+    if (make_results(k, p))
+        pdm_k_parallel(k, p->w.batch * p->w.channels * p->w.out[0] * p->w.out[1], 8, rows, p);
     return k->status;
 }
 
 /* Kernel size is known: strides, paddings, size of the result. */
-static bool sizes(pdm_k *k, pool *p, const char *algorithm)
+static bool sizes(pdm_k *k, pdm_nn_pool *p, const char *algorithm)
 {
     pdm_nn_window *w = &p->w;
     const bool global = pdm_k_bool(k, "global_pooling"), ceil_mode = pdm_k_bool(k, "ceil_mode");
@@ -162,58 +151,69 @@ static bool sizes(pdm_k *k, pool *p, const char *algorithm)
     return true;
 }
 
-static bool read_kernel(pdm_k *k, pool *p, const int64_t *values, size_t count)
+static bool read_kernel(pdm_k *k, pdm_nn_pool *p, const int64_t *values, size_t count)
 {
     if (pdm_k_bool(k, "global_pooling") && count == 0)
         return PDM_K_OK(k);
     return pdm_nn_window_ints(k, &p->w, "kernel_size", values, count, 1, p->w.kernel);
 }
 
-static pdm_status plain_pool(pdm_k *k, pool *p, bool kernel_is_operand)
+static bool read_call(pdm_k *k, pdm_nn_pool *p, bool kernel_is_operand)
 {
     int64_t kernel[PDM_K_MAX_INTS];
 
     p->x = pdm_k_in(k, 0);
     if (!pdm_nn_floats(k, p->x) ||
         !pdm_nn_window_input(k, &p->w, p->x, pdm_k_str(k, "data_format")))
-        return k->status;
+        return false;
     const size_t count =
         kernel_is_operand ? pdm_k_in_ints(k, 1, kernel) : pdm_k_ints(k, "kernel_size", kernel);
     if (!read_kernel(k, p, kernel, count) || !sizes(k, p, pdm_k_str(k, "padding_algorithm")))
-        return k->status;
+        return false;
     p->exclusive = pdm_k_bool(k, "exclusive");
-    return run(k, p);
+    return PDM_K_OK(k);
 }
 
-static mode mode_of(pdm_k *k)
+static pdm_status plain_pool(pdm_k *k, pdm_nn_pool *p, bool kernel_is_operand)
 {
-    return strcmp(pdm_k_str(k, "pooling_type"), "max") == 0 ? MAX : AVERAGE;
+    return read_call(k, p, kernel_is_operand) ? run(k, p) : k->status;
+}
+
+static pdm_pool_mode mode_of(pdm_k *k)
+{
+    return strcmp(pdm_k_str(k, "pooling_type"), "max") == 0 ? PDM_POOL_MAX : PDM_POOL_AVERAGE;
+}
+
+bool pdm_nn_pool2d_begin(pdm_k *k, pdm_nn_pool *p)
+{
+    p->mode = mode_of(k);
+    return read_call(k, p, true) && make_results(k, p);
 }
 
 pdm_status pdm_kernel_pool2d(pdm_k *k)
 {
-    pool p = {.mode = mode_of(k)};
+    pdm_nn_pool p = {.mode = mode_of(k)};
 
     return plain_pool(k, &p, true);
 }
 
 pdm_status pdm_kernel_pool3d(pdm_k *k)
 {
-    pool p = {.mode = mode_of(k)};
+    pdm_nn_pool p = {.mode = mode_of(k)};
 
     return plain_pool(k, &p, false);
 }
 
 pdm_status pdm_kernel_lp_pool2d(pdm_k *k)
 {
-    pool p = {.mode = POWER, .power = pdm_k_float(k, "norm_type")};
+    pdm_nn_pool p = {.mode = PDM_POOL_POWER, .power = pdm_k_float(k, "norm_type")};
 
     return plain_pool(k, &p, false);
 }
 
 pdm_status pdm_kernel_max_pool_with_index(pdm_k *k)
 {
-    pool p = {.mode = INDEXED};
+    pdm_nn_pool p = {.mode = PDM_POOL_INDEXED};
     int64_t kernel[PDM_K_MAX_INTS];
 
     p.x = pdm_k_in(k, 0);
@@ -250,7 +250,7 @@ static void fractional_windows(int64_t in, int64_t out, int64_t size, float u, i
 
 pdm_status pdm_kernel_fractional_max_pool(pdm_k *k)
 {
-    pool p = {.mode = INDEXED, .x = pdm_k_in(k, 0), .adaptive = true};
+    pdm_nn_pool p = {.mode = PDM_POOL_INDEXED, .x = pdm_k_in(k, 0), .adaptive = true};
     double u = pdm_k_float(k, "random_u");
     int64_t size[3] = {0, 0, 0}, *room = NULL;
 

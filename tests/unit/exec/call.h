@@ -150,6 +150,7 @@ static inline pdm_status run(call *c)
 
 static inline void end(call *c)
 {
+    pdm_k_end(&c->k);
     for (int i = 0; i < MAX; i++) {
         pdm_value_deinit(&c->in[i]);
         pdm_value_deinit(&c->out[i]);

@@ -23,9 +23,9 @@ typedef struct fast_case {
         int rank;
         int64_t dims[6];
     } in[OPERANDS];
-    bool list;      /* the operands are elements of one vector */
-    bool special;   /* with NaN and infinities among the numbers */
-    pdm_dtype last; /* type of the last operand, if not float32; its numbers are 0, 1, 2, ... */
+    bool list;           /* the operands are elements of one vector */
+    bool special;        /* with NaN and infinities among the numbers */
+    int64_t numbers[2];  /* if not zeros: a further operand, of integers */
     size_t result_count; /* elements of result 0, if it is a vector */
 } fast_case;
 
@@ -48,6 +48,52 @@ typedef struct fast_case {
         {.op = "pd_op." op_, .in = {S(1), S(6, 300)}},                                             \
     {                                                                                              \
         .op = "pd_op." op_, .in = { S(0, 4), S(4) }                                                \
+    }
+
+#define NUMBERS(...) __VA_ARGS__
+#define POOL(type, layout, kernel, stride, pad, dims_)                                             \
+    {                                                                                              \
+        .op = "pd_op.pool2d",                                                                      \
+        .attrs = {TEXT("pooling_type", type),                                                      \
+                  TEXT("data_format", layout),                                                     \
+                  INTS("strides", 2, stride, stride),                                              \
+                  INTS("paddings", 2, pad, pad),                                                   \
+                  INT("ceil_mode", 1),                                                             \
+                  INT("exclusive", 1),                                                             \
+                  INT("adaptive", 0),                                                              \
+                  INT("global_pooling", 0),                                                        \
+                  TEXT("padding_algorithm", "EXPLICIT")},                                          \
+        .in = {S(dims_)}, .numbers = {                                                             \
+            kernel,                                                                                \
+            kernel                                                                                 \
+        }                                                                                          \
+    }
+#define ADAPTIVE(layout, dims_)                                                                    \
+    {                                                                                              \
+        .op = "pd_op.pool2d", .attrs = {TEXT("pooling_type", "avg"),                               \
+                                        TEXT("data_format", layout),                               \
+                                        INTS("strides", 1, 1),                                     \
+                                        INTS("paddings", 1, 0),                                    \
+                                        INT("ceil_mode", 0),                                       \
+                                        INT("exclusive", 0),                                       \
+                                        INT("adaptive", 1),                                        \
+                                        INT("global_pooling", 0),                                  \
+                                        TEXT("padding_algorithm", "EXPLICIT")},                    \
+        .in = {S(dims_)}, .numbers = {                                                             \
+            4,                                                                                     \
+            3                                                                                      \
+        }                                                                                          \
+    }
+#define INTERP(method, layout, height, width, corners, mode, dims_)                                \
+    {                                                                                              \
+        .op = "pd_op." method "_interp",                                                           \
+        .attrs = {TEXT("data_format", layout),   INT("out_d", 0),                                  \
+                  INT("out_h", height),          INT("out_w", width),                              \
+                  INTS("scale", 0, 0),           TEXT("interp_method", method),                    \
+                  INT("align_corners", corners), INT("align_mode", mode)},                         \
+        .in = {                                                                                    \
+            S(dims_)                                                                               \
+        }                                                                                          \
     }
 
 static const fast_case cases[] = {
@@ -76,6 +122,36 @@ static const fast_case cases[] = {
     BINARY("divide"),
     BINARY("maximum"),
     BINARY("minimum"),
+    {.op = "pd_op.softmax", .attrs = {INT("axis", -1)}, .in = {S(3, 7, 100)}},
+    {.op = "pd_op.softmax", .attrs = {INT("axis", -1)}, .in = {S(5000, 3)}, .special = true},
+    {.op = "pd_op.softmax", .attrs = {INT("axis", 1)}, .in = {S(3, 17, 9, 11)}},
+    {.op = "pd_op.softmax", .attrs = {INT("axis", 0)}, .in = {S(40, 131)}, .special = true},
+    {.op = "pd_op.layer_norm",
+     .attrs = {INT("begin_norm_axis", 2), NUMBER("epsilon", 1e-5)},
+     .in = {S(3, 50, 96), S(96), S(96)}},
+    {.op = "pd_op.layer_norm",
+     .attrs = {INT("begin_norm_axis", 1), NUMBER("epsilon", 1e-5)},
+     .in = {S(30, 5, 7)}},
+    POOL("max", "NCHW", 3, 2, 1, NUMBERS(5, 7, 17, 21)),
+    POOL("max", "NHWC", 3, 2, 1, NUMBERS(5, 17, 21, 7)),
+    POOL("avg", "NCHW", 3, 2, 1, NUMBERS(5, 7, 17, 21)),
+    POOL("avg", "NHWC", 3, 2, 1, NUMBERS(5, 17, 21, 7)),
+    POOL("avg", "NCHW", 2, 3, 0, NUMBERS(2, 3, 40, 21)),
+    POOL("max", "NCHW", 1, 1, 0, NUMBERS(2, 3, 5, 6)),
+    POOL("avg", "NCHW", 6, 1, 0, NUMBERS(2, 33, 6, 6)),
+    POOL("avg", "NHWC", 6, 1, 0, NUMBERS(2, 6, 6, 33)),
+    POOL("max", "NCHW", 6, 1, 0, NUMBERS(2, 33, 6, 6)),
+    POOL("max", "NHWC", 6, 1, 0, NUMBERS(2, 6, 6, 33)),
+    ADAPTIVE("NCHW", NUMBERS(2, 5, 11, 13)),
+    ADAPTIVE("NHWC", NUMBERS(2, 11, 13, 5)),
+    INTERP("nearest", "NCHW", 22, 39, 0, 1, NUMBERS(2, 5, 11, 13)),
+    INTERP("nearest", "NHWC", 22, 26, 0, 1, NUMBERS(2, 11, 13, 5)),
+    INTERP("nearest", "NHWC", 7, 26, 1, 1, NUMBERS(2, 11, 13, 5)),
+    INTERP("bilinear", "NCHW", 22, 39, 0, 0, NUMBERS(2, 5, 11, 13)),
+    INTERP("bilinear", "NCHW", 22, 26, 1, 1, NUMBERS(2, 5, 11, 13)),
+    INTERP("bilinear", "NCHW", 5, 4, 0, 1, NUMBERS(2, 5, 11, 13)),
+    INTERP("bilinear", "NHWC", 22, 39, 0, 0, NUMBERS(2, 11, 13, 5)),
+    INTERP("bilinear", "NHWC", 5, 40, 0, 1, NUMBERS(2, 11, 13, 20)),
 };
 
 /* ---- running them ---------------------------------------------------------------------------- */
@@ -88,10 +164,7 @@ static void fill_case(pdm_tensor *t, const fast_case *f, uint64_t seed)
     fill(t, seed);
     for (int64_t i = 0; i < n; i++) { /* most within (-4, 4) */
         const double wide = i % 7 ? 4 : 12;
-        if (t->dtype == PDM_F32)
-            pdm_set_double(t, i, pdm_get_double(t, i) * wide);
-        else
-            pdm_set_int(t, i, i);
+        pdm_set_double(t, i, pdm_get_double(t, i) * wide);
     }
     for (int64_t i = 0; f->special && i < n; i += 97)
         pdm_set_double(t, i, (double)specials[i / 97 % 9]);
@@ -102,10 +175,11 @@ static void prepare(call *c, const fast_case *f, pdm_pool *pool)
     begin(c, f->op);
     memcpy(c->attrs, f->attrs, sizeof c->attrs);
     c->k.pool = pool;
-    for (size_t i = 0; i < OPERANDS && f->in[i].rank > 0; i++) {
-        const bool last = i + 1 == OPERANDS || f->in[i + 1].rank == 0;
-        const pdm_dtype dtype = last && f->last != PDM_UNDEFINED ? f->last : PDM_F32;
-        fill_case(operand(c, i, dtype, f->in[i].rank, f->in[i].dims), f, 7 * i + 1);
+    for (size_t i = 0; i < OPERANDS && f->in[i].rank > 0; i++)
+        fill_case(operand(c, i, PDM_F32, f->in[i].rank, f->in[i].dims), f, 7 * i + 1);
+    if (f->numbers[0] != 0) {
+        pdm_tensor *t = operand(c, c->k.num_in, PDM_I64, 1, (const int64_t[]){2});
+        memcpy(t->data, f->numbers, sizeof f->numbers);
     }
     if (f->list)
         gather_operands(c);
