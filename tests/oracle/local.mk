@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	tests/oracle/bad.py \
 	tests/oracle/bad_says.tsv \
 	tests/oracle/cases.py \
+	tests/oracle/exec.py \
 	tests/oracle/expected.tsv \
 	tests/oracle/framework_wrong.tsv \
 	tests/oracle/infer.py \

@@ -566,8 +566,8 @@ int main(int argc, char **argv)
     int i = read_options(&t, &threads, argc, argv);
 
     if (i == 0) {
-        fputs("usage: pdm-run [--legacy | --json] [--fast] [--digest] [--expect FILE] [--seed N] [--threads N] "
-              "PATH [IO.npz...] ...\n",
+        fputs("usage: pdm-run [--legacy | --json] [--fast] [--digest] [--expect FILE] [--seed N] "
+              "[--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;
     }
