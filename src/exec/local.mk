@@ -150,6 +150,7 @@ libpdm_exec_la_SOURCES += \
 libpdm_exec_la_SOURCES += \
 	src/exec/fast/conv.c \
 	src/exec/fast/conv_impl.h \
+	src/exec/fast/deconv.c \
 	src/exec/fast/dense.c \
 	src/exec/fast/dense.h \
 	src/exec/fast/dense_tile.h \
@@ -158,8 +159,10 @@ libpdm_exec_la_SOURCES += \
 	src/exec/fast/element.c \
 	src/exec/fast/fast.def \
 	src/exec/fast/fold.c \
+	src/exec/fast/linear.c \
 	src/exec/fast/post.c \
 	src/exec/fast/post.h \
+	src/exec/fast/product.def \
 	src/exec/fast/simd.c \
 	src/exec/fast/simd.h \
 	src/exec/fast/vmath.h

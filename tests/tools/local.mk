@@ -7,6 +7,10 @@ check_PROGRAMS += tests/tools/pdm-infer
 tests_tools_pdm_infer_LDADD = $(PDM_IR_LIBS)
 tests_tools_pdm_infer_SOURCES = tests/tools/pdm-infer.c
 
+check_PROGRAMS += tests/tools/pdm-lower
+tests_tools_pdm_lower_LDADD = $(PDM_API_LIBS)
+tests_tools_pdm_lower_SOURCES = tests/tools/pdm-lower.c
+
 check_PROGRAMS += tests/tools/pdm-run
 tests_tools_pdm_run_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_run_SOURCES = tests/tools/pdm-run.c

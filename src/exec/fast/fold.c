@@ -62,20 +62,23 @@ pdm_status pdm_kernel_fast_fold_bias(pdm_k *k)
     return k->status;
 }
 
-/* Filters have their output channels first. */
+/* A number for each index of one dim, that of the output channels. */
 pdm_status pdm_kernel_fast_fold_filter(pdm_k *k)
 {
     const pdm_tensor *filter = pdm_k_in(k, 0), *factor = pdm_k_in(k, 1);
+    const int64_t axis = pdm_k_int(k, "axis");
+    int64_t each = 1;
 
     if (!pdm_nn_floats(k, filter) || !pdm_nn_floats(k, factor))
         return k->status;
-    if (filter->rank < 1 || !fits(k, factor, filter->dims[0]))
+    if (axis < 0 || axis >= filter->rank || !fits(k, factor, filter->dims[axis]))
         return pdm_k_fail(k, "the factors do not fit the filter");
-    const int64_t count = pdm_tensor_count(filter);
-    const int64_t each = filter->dims[0] > 0 ? count / filter->dims[0] : 0;
+    for (int i = (int)axis + 1; i < filter->rank; i++)
+        each *= filter->dims[i];
+    const int64_t count = pdm_tensor_count(filter), channels = filter->dims[axis];
     float *out = pdm_k_out(k, 0, PDM_F32, filter->rank, filter->dims);
     for (int64_t i = 0; out && i < count; i++)
-        out[i] = (float)(pdm_nn_at(filter, i) * number(factor, i / each, 1));
+        out[i] = (float)(pdm_nn_at(filter, i) * number(factor, i / each % channels, 1));
     return k->status;
 }
 
@@ -108,6 +111,52 @@ pdm_status pdm_kernel_fast_pack_conv(pdm_k *k)
     for (int64_t g = 0; g < groups; g++)
         pdm_dense_pack((const float *)filter->data + g * cols * depth, offsets, depth, depth, cols,
                        out + g * (floats / groups));
+    return k->status;
+}
+
+/* [in, out, h, w] to panels of columns (h, w, out). */
+pdm_status pdm_kernel_fast_pack_transposed(pdm_k *k)
+{
+    const pdm_tensor *filter = pdm_k_in(k, 0);
+
+    if (!is_filter(k, filter))
+        return k->status;
+    const int64_t *d = filter->dims, places = d[2] * d[3], cols = d[1] * places;
+    const int64_t floats = pdm_nn_mul(k, d[0], pdm_dense_padded(cols));
+    const size_t count = (size_t)pdm_tensor_count(filter);
+    int64_t *offsets = pdm_k_temp(k, ((size_t)d[0] + 1) * sizeof *offsets);
+    float *turned = pdm_k_temp(k, (count + 1) * sizeof *turned);
+    float *out = PDM_K_OK(k) ? pdm_k_out(k, 0, PDM_F32, 1, &floats) : NULL;
+    if (!out || !offsets || !turned)
+        return k->status;
+    for (int64_t i = 0; i < d[0]; i++) {
+        offsets[i] = i * cols;
+        for (int64_t j = 0; j < cols; j++)
+            turned[i * cols + j] = ((const float *)filter->data)[i * cols + j % d[1] * places + j / d[1]];
+    }
+    pdm_dense_pack(turned, offsets, 1, d[0], cols, out);
+    return k->status;
+}
+
+/* [depth, cols], or turned [cols, depth], to panels of columns. */
+pdm_status pdm_kernel_fast_pack_matrix(pdm_k *k)
+{
+    const pdm_tensor *matrix = pdm_k_in(k, 0);
+    const bool turned = pdm_k_bool(k, "turned");
+
+    if (!PDM_K_OK(k))
+        return k->status;
+    if (matrix->dtype != PDM_F32 || matrix->rank != 2)
+        return pdm_k_fail(k, "no float32 matrix");
+    const int64_t depth = matrix->dims[turned ? 1 : 0], cols = matrix->dims[turned ? 0 : 1];
+    const int64_t floats = pdm_nn_mul(k, depth, pdm_dense_padded(cols));
+    int64_t *offsets = pdm_k_temp(k, ((size_t)depth + 1) * sizeof *offsets);
+    float *out = PDM_K_OK(k) ? pdm_k_out(k, 0, PDM_F32, 1, &floats) : NULL;
+    if (!out || !offsets)
+        return k->status;
+    for (int64_t i = 0; i < depth; i++)
+        offsets[i] = turned ? i : i * cols;
+    pdm_dense_pack(matrix->data, offsets, turned ? depth : 1, depth, cols, out);
     return k->status;
 }
 

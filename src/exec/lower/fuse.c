@@ -14,10 +14,10 @@ typedef struct chain {
     pdm_lower *l;
     pdm_ir_op *head, *last; /* last: of those taken over */
     pdm_ir_value *current;  /* what is computed so far */
-    int axis;               /* of channels; -1: there are none */
-    int64_t channels;
-    bool is_conv;
-    pdm_ir_value *filter, *bias; /* of a convolution */
+    int64_t channels;       /* 0: elements are not told apart */
+    int rank, tail;         /* of the result; dims after that of the channels */
+    pdm_ir_value *filter, *bias; /* filter NULL: no product, nothing can be folded */
+    int filter_axis;             /* of output channels in the filter */
     int count;                   /* steps */
     int32_t kinds[PDM_POST_MAX];
     float args[2 * PDM_POST_MAX];
@@ -51,10 +51,12 @@ static pdm_ir_value *fold_bias(chain *c, pdm_ir_op *before, pdm_ir_value *bias,
 /* current * factor + shift; either may be NULL. */
 static void fold(chain *c, pdm_ir_op *before, pdm_ir_value *factor, pdm_ir_value *shift)
 {
+    const pdm_lower_attr attrs[] = {{"axis", pdm_ir_attr_i32(c->l->context, c->filter_axis)}, {0}};
+
     if (factor)
         c->filter = result_of(pdm_lower_make(c->l, before, c->head, "fast.fold_filter",
                                              (pdm_ir_value *[]){c->filter, factor}, 2,
-                                             c->filter->type, NULL));
+                                             c->filter->type, attrs));
     if (c->bias || shift)
         c->bias = fold_bias(c, before, c->bias, factor, shift);
 }
@@ -68,12 +70,12 @@ static bool is_per_channel(const chain *c, const pdm_ir_value *y)
     if (count < 0 || !pdm_lower_is_constant(c->l, y))
         return false;
     if (count == 1)
-        return rank <= 4;
+        return rank <= c->rank;
     for (int i = 0; i < rank; i++) {
-        if (y->type->dims[i] != 1 && i + 4 - rank != c->axis)
+        if (y->type->dims[i] != 1 && rank - 1 - i != c->tail)
             return false;
     }
-    return c->axis >= 0 && rank <= 4 && count == c->channels;
+    return c->channels > 0 && rank <= c->rank && count == c->channels;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -94,14 +96,9 @@ static bool add_step(chain *c, pdm_post_kind kind, double a, double b, pdm_ir_va
 static double float_attr(const pdm_ir_op *op, const char *name, double fallback)
 {
     pdm_ir_attr attr = pdm_ir_op_attr(op, name);
+    double number;
 
-    if (!attr)
-        return fallback;
-    if (attr->kind == PDM_IR_ATTR_F32 || attr->kind == PDM_IR_ATTR_F64)
-        return attr->u.f;
-    if (attr->kind == PDM_IR_ATTR_SCALAR)
-        return pdm_dtype_is_float(attr->dtype) ? attr->u.f : (double)attr->u.i;
-    return fallback;
+    return attr && pdm_lower_attr_number(attr, &number) ? number : fallback;
 }
 
 static bool bool_attr(const pdm_ir_op *op, const char *name, bool fallback)
@@ -181,16 +178,16 @@ static bool take_binary(chain *c, pdm_ir_op *op, const struct binary *row, uint3
         pdm_lower_is_pinned(c->l, y))
         return false;
     if (is_per_channel(c, y)) {
-        if (c->is_conv && c->count == 0 && kind == PDM_POST_ADD)
+        if (c->filter && c->count == 0 && kind == PDM_POST_ADD)
             return fold(c, op, NULL, y), true;
-        if (c->is_conv && c->count == 0 && kind == PDM_POST_MUL)
+        if (c->filter && c->count == 0 && kind == PDM_POST_MUL)
             return fold(c, op, y, NULL), true;
         if (pdm_lower_count(y) > 1 && c->count < PDM_POST_MAX)
             y = fold_bias(c, op, NULL, NULL, y);
         return y && add_step(c, kind, 0, 0, y);
     }
     /* Operands of other ranks would have to be told how their dims lie when images are turned. */
-    if (c->axis >= 0 && pdm_lower_count(y) != 1 && y->type->rank != 4)
+    if (c->tail > 0 && pdm_lower_count(y) != 1 && y->type->rank != 4)
         return false;
     return add_step(c, kind, 0, 0, y);
 }
@@ -209,9 +206,9 @@ static bool constants_are_known(chain *c, const pdm_ir_op *op)
 /* Batch normalization with the statistics of the parameters is a factor and a shift. */
 static bool take_batch_norm(chain *c, pdm_ir_op *op)
 {
-    const bool last = !strcmp(pdm_lower_text(op, "data_format"), "NHWC");
+    const int tail = strcmp(pdm_lower_text(op, "data_format"), "NHWC") ? 2 : 0;
 
-    if (c->axis != (last ? 3 : 1) || !constants_are_known(c, op) || op->num_operands != 5 ||
+    if (c->channels == 0 || c->rank != 4 || c->tail != tail || !constants_are_known(c, op) || op->num_operands != 5 ||
         (!bool_attr(op, "is_test", false) && !bool_attr(op, "use_global_stats", false)) ||
         bool_attr(op, "trainable_statistics", false) || c->count + 2 > PDM_POST_MAX)
         return false;
@@ -233,7 +230,7 @@ static bool take_batch_norm(chain *c, pdm_ir_op *op)
                                  : NULL;
     if (!shift)
         return false;
-    if (c->is_conv && c->count == 0)
+    if (c->filter && c->count == 0)
         return fold(c, op, factor, shift), true;
     return add_step(c, PDM_POST_MUL, 0, 0, factor) && add_step(c, PDM_POST_ADD, 0, 0, shift);
 }
@@ -300,38 +297,46 @@ static pdm_ir_attr args_attr(const chain *c)
     return pdm_ir_attr_f32s(c->l->context, c->args, (size_t)c->count * 2);
 }
 
-static void finish_conv(chain *c, bool depthwise)
+/* The new op, with the weights packed for it. attrs: but for those of the steps. */
+static void finish(chain *c, const char *pack, const pdm_lower_attr *pack_attrs, const char *name,
+                   const pdm_lower_attr *attrs)
 {
     pdm_lower *l = c->l;
+    pdm_ir_value *in[3 + PDM_POST_MAX] = {pdm_ir_op_operand_value(c->head, 0), NULL, c->bias};
+    pdm_lower_attr all[PDM_LOWER_MAX_ATTRS] = {{"post", kinds_attr(c)}, {"post_args", args_attr(c)}};
+    const int64_t unknown = -1;
+
+    for (size_t i = 0; attrs[i].name && i + 3 < PDM_LOWER_MAX_ATTRS; i++)
+        all[i + 2] = attrs[i];
+    in[1] = result_of(pdm_lower_make(l, c->last, c->head, pack, &c->filter, 1,
+                                     pdm_ir_type_tensor(l->context, PDM_F32, &unknown, 1),
+                                     pack_attrs));
+    for (size_t i = 0; i < c->num_others; i++)
+        in[3 + i] = c->others[i];
+    pdm_ir_op *made =
+        pdm_lower_make(l, c->last, c->head, name, in, 3 + c->num_others, c->current->type, all);
+    if (!made)
+        return;
+    if (c->tail > 0)
+        pdm_lower_remember(l, &l->needs_last, made, made);
+    replace(c, made);
+}
+
+static void finish_conv(chain *c, bool depthwise)
+{
     pdm_ir_op *head = c->head;
-    pdm_ir_value *in[3 + PDM_POST_MAX] = {pdm_ir_op_operand_value(head, 0), NULL, c->bias};
-    const pdm_lower_attr pack_attrs[] = {
-        {"groups", depthwise ? NULL : pdm_ir_op_attr(head, "groups")}, {0}};
+    pdm_ir_attr groups = pdm_ir_op_attr(head, "groups");
+    const pdm_lower_attr pack_attrs[] = {{"groups", depthwise ? NULL : groups}, {0}};
     const pdm_lower_attr attrs[] = {{"filter_shape", shape_attr(c, c->filter)},
                                     {"strides", pdm_ir_op_attr(head, "strides")},
                                     {"paddings", pdm_ir_op_attr(head, "paddings")},
                                     {"padding_algorithm", pdm_ir_op_attr(head, "padding_algorithm")},
                                     {"dilations", pdm_ir_op_attr(head, "dilations")},
-                                    {"groups", pdm_ir_op_attr(head, "groups")},
-                                    {"post", kinds_attr(c)},
-                                    {"post_args", args_attr(c)},
+                                    {"groups", groups},
                                     {0}};
-    const int64_t unknown = -1;
 
-    in[1] = result_of(pdm_lower_make(
-        l, c->last, head, depthwise ? "fast.pack_depthwise" : "fast.pack_conv",
-        (pdm_ir_value *[]){c->filter}, 1, pdm_ir_type_tensor(l->context, PDM_F32, &unknown, 1),
-        pack_attrs));
-    for (size_t i = 0; i < c->num_others; i++)
-        in[3 + i] = c->others[i];
-    pdm_ir_op *made = pdm_lower_make(l, c->last, head,
-                                     depthwise ? "fast.depthwise_conv2d" : "fast.conv2d", in,
-                                     3 + c->num_others, c->current->type, attrs);
-    if (!made)
-        return;
-    if (!is_last(head))
-        pdm_lower_remember(l, &l->needs_last, made, made);
-    replace(c, made);
+    finish(c, depthwise ? "fast.pack_depthwise" : "fast.pack_conv", pack_attrs,
+           depthwise ? "fast.depthwise_conv2d" : "fast.conv2d", attrs);
 }
 
 static bool has_ints(const pdm_ir_op *op, const char *name, uint32_t least, uint32_t most)
@@ -342,11 +347,9 @@ static bool has_ints(const pdm_ir_op *op, const char *name, uint32_t least, uint
            (attr->kind == PDM_IR_ATTR_ARRAY && attr->count >= least && attr->count <= most);
 }
 
-/* A convolution of float32 images with a known filter. */
-static bool is_conv(pdm_lower *l, const pdm_ir_op *op)
+/* Images and a known filter, all float32. */
+static bool are_images(pdm_lower *l, const pdm_ir_op *op)
 {
-    if (!pdm_ir_op_is(op, "pd_op.conv2d") && !pdm_ir_op_is(op, "pd_op.depthwise_conv2d"))
-        return false;
     const pdm_ir_value *x = pdm_ir_op_operand_value(op, 0), *filter = pdm_ir_op_operand_value(op, 1);
     const pdm_ir_value *out = pdm_ir_op_result(op, 0);
     const char *format = pdm_lower_text(op, "data_format");
@@ -369,15 +372,112 @@ static void fuse_conv(pdm_lower *l, pdm_ir_op *op)
                .head = op,
                .last = op,
                .current = pdm_ir_op_result(op, 0),
-               .axis = is_last(op) ? 3 : 1,
+               .rank = 4,
+               .tail = is_last(op) ? 0 : 2,
                .channels = filter->type->dims[0],
-               .is_conv = true,
                .filter = pdm_ir_op_operand_value(op, 1)};
 
     follow(&c);
     if (l->status == PDM_OK)
         finish_conv(&c, groups > 1 && groups == c.channels && filter->type->dims[1] == 1 &&
                             filter->type->dims[2] * filter->type->dims[3] <= 256);
+}
+
+/* ---- transposed convolution ------------------------------------------------------------------ */
+
+/* Whether all numbers of an attribute are what is wanted. */
+static bool all_are(const pdm_ir_op *op, const char *name, int64_t wanted)
+{
+    pdm_ir_attr attr = pdm_ir_op_attr(op, name);
+
+    for (uint32_t i = 0; attr && attr->kind == PDM_IR_ATTR_ARRAY && i < attr->count; i++) {
+        pdm_ir_attr item = attr->u.items[i];
+        if (item->kind != PDM_IR_ATTR_I32 || item->u.i != wanted)
+            return false;
+    }
+    return !attr || attr->kind == PDM_IR_ATTR_ARRAY;
+}
+
+static bool is_empty_list(const pdm_ir_value *value)
+{
+    const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
+    pdm_ir_attr attr =
+        op && pdm_ir_op_is(op, "pd_op.full_int_array") ? pdm_ir_op_attr(op, "value") : NULL;
+
+    return !value || (attr && (attr->kind == PDM_IR_ATTR_ARRAY ||
+                               attr->kind == PDM_IR_ATTR_INT_ARRAY) && attr->count == 0);
+}
+
+/* Kernels side by side: no result element gets more than one product. */
+static bool is_apart(const pdm_ir_op *op)
+{
+    pdm_ir_type filter = pdm_ir_op_operand_value(op, 1)->type;
+    pdm_ir_attr strides = pdm_ir_op_attr(op, "strides"), groups = pdm_ir_op_attr(op, "groups");
+
+    if (!strides || strides->kind != PDM_IR_ATTR_ARRAY || strides->count != 2 ||
+        (groups && (groups->kind != PDM_IR_ATTR_I32 || groups->u.i != 1)) ||
+        !all_are(op, "paddings", 0) || !all_are(op, "output_padding", 0) ||
+        !all_are(op, "dilations", 1) || !strcmp(pdm_lower_text(op, "padding_algorithm"), "SAME") ||
+        !is_empty_list(pdm_ir_op_operand_value(op, 2)))
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        pdm_ir_attr stride = strides->u.items[i];
+        if (stride->kind != PDM_IR_ATTR_I32 || stride->u.i != filter->dims[2 + i])
+            return false;
+    }
+    return filter->dims[1] * filter->dims[2] * filter->dims[3] <= 4096;
+}
+
+static void fuse_transposed(pdm_lower *l, pdm_ir_op *op)
+{
+    chain c = {.l = l,
+               .head = op,
+               .last = op,
+               .current = pdm_ir_op_result(op, 0),
+               .rank = 4,
+               .tail = is_last(op) ? 0 : 2,
+               .filter = pdm_ir_op_operand_value(op, 1),
+               .filter_axis = 1};
+
+    c.channels = c.filter->type->dims[1];
+    follow(&c);
+    if (l->status != PDM_OK)
+        return;
+    const pdm_lower_attr attrs[] = {{"filter_shape", shape_attr(&c, c.filter)}, {0}};
+    finish(&c, "fast.pack_transposed", NULL, "fast.conv2d_transpose", attrs);
+}
+
+/* ---- products of matrices -------------------------------------------------------------------- */
+
+static bool is_linear(pdm_lower *l, const pdm_ir_op *op)
+{
+    const pdm_ir_value *x = pdm_ir_op_operand_value(op, 0), *w = pdm_ir_op_operand_value(op, 1);
+
+    return pdm_lower_is_f32(x) && pdm_lower_is_f32(w) &&
+           pdm_lower_is_f32(pdm_ir_op_result(op, 0)) && x->type->rank >= 2 &&
+           w->type->rank == 2 && pdm_lower_count(w) > 0 && pdm_lower_is_constant(l, w) &&
+           !pdm_lower_is_pinned(l, x) && !pdm_lower_is_pinned(l, w) &&
+           !bool_attr(op, "transpose_x", false);
+}
+
+static void fuse_linear(pdm_lower *l, pdm_ir_op *op)
+{
+    const bool turned = bool_attr(op, "transpose_y", false);
+    chain c = {.l = l,
+               .head = op,
+               .last = op,
+               .current = pdm_ir_op_result(op, 0),
+               .rank = (int)pdm_ir_op_operand_value(op, 0)->type->rank,
+               .filter = pdm_ir_op_operand_value(op, 1),
+               .filter_axis = turned ? 0 : 1};
+
+    c.channels = c.filter->type->dims[c.filter_axis];
+    follow(&c);
+    if (l->status != PDM_OK)
+        return;
+    const pdm_lower_attr pack_attrs[] = {{"turned", pdm_ir_attr_bool(l->context, turned)}, {0}};
+    const pdm_lower_attr attrs[] = {{"cols", pdm_ir_attr_i64(l->context, c.channels)}, {0}};
+    finish(&c, "fast.pack_matrix", pack_attrs, "fast.linear", attrs);
 }
 
 /* ---- elementwise ops ------------------------------------------------------------------------- */
@@ -403,14 +503,16 @@ static void fuse_elementwise(pdm_lower *l, pdm_ir_op *op)
 {
     const struct binary *row = binary_of(op);
     pdm_ir_value *x = op->num_operands > 0 ? pdm_ir_op_operand_value(op, 0) : NULL;
-    chain c = {.l = l, .head = op, .last = op, .axis = -1, .current = x};
+    chain c = {.l = l, .head = op, .last = op, .current = x};
 
     if (!pdm_lower_is_f32(x) || pdm_lower_is_pinned(l, x) || op->num_results < 1 ||
         !pdm_lower_is_f32(pdm_ir_op_result(op, 0)) || x->type->rank == 0)
         return;
+    c.rank = (int)x->type->rank;
     if (pdm_ir_op_is(op, "pd_op.batch_norm")) {
-        c.axis = is_last(op) ? 3 : 1;
-        c.channels = x->type->rank == 4 ? x->type->dims[c.axis] : -1;
+
+        c.tail = is_last(op) ? 0 : 2;
+        c.channels = c.rank == 4 ? x->type->dims[3 - c.tail] : -1;
         if (c.channels < 1 || !take_batch_norm(&c, op))
             return;
     } else if (row ? !begin_binary(&c, row) : !take_unary(&c, op)) {
@@ -428,26 +530,33 @@ static void fuse_elementwise(pdm_lower *l, pdm_ir_op *op)
                                      c.current->type, attrs);
     if (!made)
         return;
-    if (c.axis == 1)
+    if (c.tail > 0)
         pdm_lower_remember(l, &l->needs_last, made, made);
     replace(&c, made);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Later convolutions first, so that a sum of two is made by the one that comes last. */
-static void fuse_convs(pdm_lower *l, pdm_ir_block *block)
+/* Later products first, so that a sum of two is made by the one that comes last. */
+static void fuse_products(pdm_lower *l, pdm_ir_block *block)
 {
     for (pdm_ir_op *op = block->last, *prev; op && l->status == PDM_OK; op = prev) {
         prev = op->prev;
-        if (op->num_operands > 1 && is_conv(l, op))
-            fuse_conv(l, op);
+        if (op->num_operands < 2)
+            continue;
+        if (pdm_ir_op_is(op, "pd_op.matmul") && is_linear(l, op))
+            fuse_linear(l, op);
+        else if (pdm_ir_op_is(op, "pd_op.conv2d") || pdm_ir_op_is(op, "pd_op.depthwise_conv2d")) {
+            if (are_images(l, op))
+                fuse_conv(l, op);
+        } else if (pdm_ir_op_is(op, "pd_op.conv2d_transpose") && are_images(l, op) && is_apart(op))
+            fuse_transposed(l, op);
     }
 }
 
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block)
 {
-    fuse_convs(l, block);
+    fuse_products(l, block);
     for (pdm_ir_op *op = block->first, *next; op && l->status == PDM_OK; op = next) {
         next = op->next;
         for (uint32_t i = 0; i < op->num_regions; i++) {

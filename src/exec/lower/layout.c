@@ -191,24 +191,15 @@ static bool follow_concat(pdm_lower *l, pdm_ir_op *op)
         types[i] = parts[i]->type;
     }
     static const int place[] = {0, 3, 1, 2}; /* of the program's dims when channels are last */
-    const struct pdm_ir_attr_s where = {.kind = PDM_IR_ATTR_SCALAR,
-                                        .dtype = PDM_I64,
-                                        .u.i = place[((int)number + 4) % 4]};
-    const pdm_lower_attr full_attrs[] = {
-        {"shape", pdm_ir_attr_int_array(l->context, (int64_t[]){1}, 1)},
-        {"value", pdm_ir_attr_intern(l->context, &where)},
-        {"dtype", pdm_ir_attr_dtype(l->context, PDM_I64)},
-        {0}};
     pdm_ir_op *made = pdm_lower_make(l, op, op, "builtin.combine", parts, combine->num_operands,
                                      pdm_ir_type_vector(l->context, types, combine->num_operands),
                                      NULL);
-    pdm_ir_op *full = pdm_lower_make(l, op, op, "pd_op.full", NULL, 0,
-                                     pdm_ir_type_tensor(l->context, PDM_I64, (int64_t[]){1}, 1),
-                                     full_attrs);
+    pdm_ir_value *full =
+        pdm_lower_full(l, op, PDM_I64, place[((int)number + 4) % 4]);
     if (!made || !full)
         return true;
     set_operand(op, 0, pdm_ir_op_result(made, 0));
-    set_operand(op, 1, pdm_ir_op_result(full, 0));
+    set_operand(op, 1, full);
     result_is_last(l, op);
     return true;
 }

@@ -62,15 +62,27 @@ bool pdm_lower_is_constant(pdm_lower *l, const pdm_ir_value *value)
     return is_constant(l, value, DEPTH);
 }
 
+bool pdm_lower_attr_number(pdm_ir_attr attr, double *out)
+{
+    const bool scalar = attr->kind == PDM_IR_ATTR_SCALAR;
+
+    if (attr->kind == PDM_IR_ATTR_F32 || attr->kind == PDM_IR_ATTR_F64 ||
+        (scalar && pdm_dtype_is_float(attr->dtype)))
+        *out = attr->u.f;
+    else if (attr->kind == PDM_IR_ATTR_I32 || attr->kind == PDM_IR_ATTR_I64 ||
+             (scalar && pdm_dtype_is_int(attr->dtype)))
+        *out = (double)attr->u.i;
+    else
+        return false;
+    return true;
+}
+
 bool pdm_lower_number(const pdm_ir_value *value, double *out)
 {
     const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
     pdm_ir_attr attr = op && pdm_ir_op_is(op, "pd_op.full") ? pdm_ir_op_attr(op, "value") : NULL;
 
-    if (!attr || attr->kind != PDM_IR_ATTR_SCALAR || pdm_dtype_is_complex(attr->dtype))
-        return false;
-    *out = pdm_dtype_is_float(attr->dtype) ? attr->u.f : (double)attr->u.i;
-    return attr->dtype != PDM_BOOL;
+    return attr && pdm_lower_attr_number(attr, out);
 }
 
 bool pdm_lower_is_f32(const pdm_ir_value *value)
@@ -143,6 +155,20 @@ pdm_ir_op *pdm_lower_make(pdm_lower *l, pdm_ir_op *before, const pdm_ir_op *like
     op->lg_op = like->lg_op;
     pdm_ir_op_insert_before(op, before);
     return op;
+}
+
+pdm_ir_value *pdm_lower_full(pdm_lower *l, pdm_ir_op *before, pdm_dtype dtype, double number)
+{
+    const int64_t one = 1;
+    const pdm_lower_attr attrs[] = {{"shape", pdm_ir_attr_int_array(l->context, &one, 1)},
+                                    {"value", pdm_ir_attr_f64(l->context, number)},
+                                    {"dtype", pdm_ir_attr_dtype(l->context, dtype)},
+                                    {"place", pdm_ir_attr_place(l->context, 1, 0, "")},
+                                    {0}};
+    const pdm_ir_op *op = pdm_lower_make(l, before, before, "pd_op.full", NULL, 0,
+                                         pdm_ir_type_tensor(l->context, dtype, &one, 1), attrs);
+
+    return op ? pdm_ir_op_result(op, 0) : NULL;
 }
 
 void pdm_lower_kill(pdm_lower *l, pdm_ir_op *op)

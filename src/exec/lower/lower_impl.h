@@ -32,6 +32,7 @@ bool pdm_lower_is_pinned(const pdm_lower *l, const pdm_ir_value *value);
 void pdm_lower_pin(pdm_lower *l, const pdm_ir_value *value);
 /* Whether a value will be known when the plan is made. */
 bool pdm_lower_is_constant(pdm_lower *l, const pdm_ir_value *value);
+bool pdm_lower_attr_number(pdm_ir_attr attr, double *out); /* false: it is none */
 /* The number in a pd_op.full; false: it is none. */
 bool pdm_lower_number(const pdm_ir_value *value, double *out);
 /* A float32 tensor. */
@@ -51,6 +52,8 @@ enum { PDM_LOWER_MAX_OPERANDS = 32, PDM_LOWER_MAX_ATTRS = 16 };
 pdm_ir_op *pdm_lower_make(pdm_lower *l, pdm_ir_op *before, const pdm_ir_op *like, const char *name,
                           pdm_ir_value *const *operands, size_t num_operands, pdm_ir_type type,
                           const pdm_lower_attr *attrs);
+/* A pd_op.full of one element. */
+pdm_ir_value *pdm_lower_full(pdm_lower *l, pdm_ir_op *before, pdm_dtype dtype, double number);
 /* An op whose results nobody needs any more. */
 void pdm_lower_kill(pdm_lower *l, pdm_ir_op *op);
 bool pdm_lower_remember(pdm_lower *l, pdm_map *map, const void *key, const void *value);

@@ -86,24 +86,14 @@ static void dropout(pdm_lower *l, pdm_ir_op *op)
     }
     if (!pdm_lower_number(pdm_ir_op_operand_value(op, 2), &rate) || !pdm_lower_is_f32(x))
         return;
-    const struct pdm_ir_attr_s value = {
-        .kind = PDM_IR_ATTR_SCALAR, .dtype = PDM_F32, .u.f = 1 - (float)rate};
-    const pdm_lower_attr full_attrs[] = {
-        {"shape", pdm_ir_attr_int_array(l->context, (int64_t[]){1}, 1)},
-        {"value", pdm_ir_attr_intern(l->context, &value)},
-        {"dtype", pdm_ir_attr_dtype(l->context, PDM_F32)},
-        {0}};
-    pdm_ir_op *full = pdm_lower_make(l, op, op, "pd_op.full", NULL, 0,
-                                     pdm_ir_type_tensor(l->context, PDM_F32, (int64_t[]){1}, 1),
-                                     full_attrs);
+    pdm_ir_value *full = pdm_lower_full(l, op, PDM_F32, 1 - rate);
     if (!full)
         return;
-    const struct pdm_ir_attr_s zero = {.kind = PDM_IR_ATTR_SCALAR, .dtype = PDM_F32};
-    const pdm_lower_attr attrs[] = {{"bias", pdm_ir_attr_intern(l->context, &zero)},
+    const pdm_lower_attr attrs[] = {{"bias", pdm_ir_attr_f32(l->context, 0)},
                                     {"bias_after_scale", pdm_ir_attr_bool(l->context, true)},
                                     {0}};
     pdm_ir_op *scale = pdm_lower_make(l, op, op, "pd_op.scale",
-                                      (pdm_ir_value *[]){x, pdm_ir_op_result(full, 0)}, 2,
+                                      (pdm_ir_value *[]){x, full}, 2,
                                       out->type, attrs);
     if (!scale)
         return;
