@@ -207,8 +207,9 @@ PDM_API PDM_MUST_USE pdm_status pdm_output_check(pdm_context *context, const cha
                                                  char **out_program, char **out_params);
 
 /*
- * Write a PIR model (a legacy one: PDM_INVALID_ARG); path as for pdm_output_check, a folder is made
- * if it is not there. The parameter file holds exactly the parameters of the program, in name
+ * Write a PIR model; path as for pdm_output_check, a folder is made if it is not there. A legacy
+ * model, such as one that pdm_graph_extract gives, is written as it is to NAME.pdmodel or a folder
+ * (inference.pdmodel). The parameter file holds exactly the parameters of the program, in name
  * order; there is none when there are no parameters. Both files are complete and on disk before the
  * first appears under its name, parameters first. A failure leaves nothing new. Errors: PDM_EXISTS,
  * PDM_IO, PDM_INVALID_ARG (path is the model itself, or an old parameter file lies there that no
@@ -526,6 +527,67 @@ PDM_API PDM_MUST_USE pdm_status pdm_bisect(const pdm_model *model, const pdm_mod
                                            const pdm_bundle *inputs,
                                            pdm_bisection **out_bisection);
 PDM_API void pdm_bisection_destroy(pdm_bisection *bisection); /* NULL is allowed */
+/* ---- the old CINN pipeline ------------------------------------------------------------------- */
+
+/*
+ * What build_cinn_pass does to a legacy program: clusters of ops that the compiler takes become
+ * subgraphs, each with one cinn_launch op in its place. A graph stands for itself, apart from the
+ * context, which it does not outlive; it reads the model while it is made and in pdm_graph_model and
+ * pdm_graph_extract.
+ */
+typedef struct pdm_graph pdm_graph;
+
+typedef struct pdm_graph_options {
+    size_t size;
+    /* Op types, separated by ';'. allow: only these may be in subgraphs, whatever deny says; deny:
+     * these may not. NULL: no list. */
+    const char *allow, *deny;
+    const char *const *skip_gc; /* variables that are to exist after a launch, beside the outputs */
+    size_t num_skip_gc;
+    bool keep_unread;   /* outputs of ops that nothing reads leave their subgraph */
+    bool allow_inplace; /* ops that write what they read may be in subgraphs */
+} pdm_graph_options;
+
+/* options may be NULL. Errors: PDM_INVALID_ARG (no legacy model), PDM_INVALID_MODEL, PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_graph_create(const pdm_model *model,
+                                                 const pdm_graph_options *options,
+                                                 pdm_graph **out_graph);
+PDM_API void pdm_graph_destroy(pdm_graph *graph); /* NULL is allowed */
+
+/* Texts and lists belong to the graph. Variables are in the order of ids; parameters are inputs. */
+typedef struct pdm_subgraph_info {
+    int64_t key; /* compilation_key: the same for the same content in every run */
+    size_t num_nodes;
+    const char *const *ops; /* types, in their order, without feed and fetch */
+    size_t num_ops;
+    const char *const *inputs; /* whose data are needed */
+    size_t num_inputs;
+    const char *const *shape_inputs; /* of which only shape and element type are looked at */
+    size_t num_shape_inputs;
+    const char *const *internals;
+    size_t num_internals;
+    const char *const *outputs;
+    size_t num_outputs;
+} pdm_subgraph_info;
+
+PDM_API size_t pdm_graph_num_subgraphs(const pdm_graph *graph);
+/* Errors: PDM_INVALID_ARG (no such subgraph). */
+PDM_API PDM_MUST_USE pdm_status pdm_graph_subgraph(const pdm_graph *graph, size_t index,
+                                                   pdm_subgraph_info *out_info);
+/* Nodes of the main graph after the pass, and op nodes of block 0 before it. */
+PDM_API size_t pdm_graph_num_nodes(const pdm_graph *graph);
+PDM_API size_t pdm_graph_num_ops_before(const pdm_graph *graph);
+/* The main graph and what is in its subgraphs, for Graphviz. *out_text is freed with pdm_free. */
+PDM_API PDM_MUST_USE pdm_status pdm_graph_dot(const pdm_graph *graph, char **out_text);
+/*
+ * The main program as a model: pdm_model_run_legacy runs its launches, as long as the model or the
+ * graph is there. A subgraph as a model of its own, whose parameters are parameters again. Both are
+ * the caller's; model is the one the graph was made of. Errors: PDM_INVALID_ARG, PDM_NOMEM.
+ */
+PDM_API PDM_MUST_USE pdm_status pdm_graph_model(const pdm_graph *graph, const pdm_model *model,
+                                                pdm_model **out_model);
+PDM_API PDM_MUST_USE pdm_status pdm_graph_extract(const pdm_graph *graph, const pdm_model *model,
+                                                  size_t index, pdm_model **out_model);
 
 #ifdef __cplusplus
 }

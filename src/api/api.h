@@ -41,6 +41,8 @@ struct pdm_model {
     bool has_params;   /* params holds what the program needs (perhaps nothing) */
     pdm_api_tensors inputs, outputs, param_infos;
     const bool *block_owned; /* LEGACY: by block, whether an op of its parent owns it */
+    const int64_t *launch_keys; /* LEGACY: held in the table of subgraphs as long as the model lives */
+    size_t num_launch_keys;
 };
 
 /* Copy an options struct of the caller, who may know fewer or more fields than this library. */

@@ -14,6 +14,7 @@ libpdm_api_la_SOURCES = \
 	src/api/convert.c \
 	src/api/dump.c \
 	src/api/find.c \
+	src/api/graph.c \
 	src/api/legacy_run.c \
 	src/api/model_info.c \
 	src/api/model_load.c \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "legacy_graph/cinn_table.h"
 #include "legacy_graph/read.h"
 
 pdm_model *pdm_api_model_create(pdm_context *context, pdm_model_kind kind, const char *path)
@@ -29,6 +30,8 @@ void pdm_model_destroy(pdm_model *model)
 {
     if (!model)
         return;
+    for (size_t i = 0; i < model->num_launch_keys; i++)
+        pdm_lg_cinn_table_release(pdm_lg_cinn_table_shared(), model->launch_keys[i]);
     pdm_lg_program_destroy(model->legacy);
     pdm_ir_module_destroy(model->pir);
     pdm_params_deinit(&model->params);

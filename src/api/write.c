@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "legacy_graph/write.h"
 
 enum { INDENT = 4 };
 /* Parameters are copied in pieces of this size, so that a request to stop is heard. */
@@ -49,8 +50,18 @@ static pdm_status bad_form(const char *path, pdm_diag_sink *sink)
                     "an output is a name ending in .json or .pir, or a folder");
 }
 
-static pdm_status resolve(const char *path, pdm_diag_sink *sink, target *out)
+static pdm_status legacy_form(const char *path, pdm_diag_sink *sink)
 {
+    pdm_loc loc = PDM_NOWHERE;
+
+    loc.file = *path ? path : NULL;
+    return pdm_diag(sink, PDM_D_USAGE, &loc, "use NAME.pdmodel or FOLDER/",
+                    "a legacy program has to be converted first");
+}
+
+static pdm_status resolve(const char *path, pdm_model_kind kind, pdm_diag_sink *sink, target *out)
+{
+    const bool legacy = kind == PDM_MODEL_LEGACY;
     const size_t length = strlen(path);
     target t = {0};
 
@@ -58,11 +69,12 @@ static pdm_status resolve(const char *path, pdm_diag_sink *sink, target *out)
         return bad_form(path, sink);
     if (path[length - 1] == '/' || pdm_file_stat(path, NULL) == PDM_FILE_FOLDER) {
         t.folder = strdup(path);
-        t.program = pdm_api_join(path, "inference.json");
-    } else if (pdm_api_has_suffix(path, ".json") || pdm_api_has_suffix(path, ".pir")) {
+        t.program = pdm_api_join(path, legacy ? "inference.pdmodel" : "inference.json");
+    } else if (legacy ? pdm_api_has_suffix(path, ".pdmodel")
+                      : pdm_api_has_suffix(path, ".json") || pdm_api_has_suffix(path, ".pir")) {
         t.program = strdup(path);
     } else {
-        return bad_form(path, sink);
+        return legacy ? legacy_form(path, sink) : bad_form(path, sink);
     }
     t.params = t.program ? pdm_api_params_beside(t.program) : NULL;
     if (!t.program || !t.params || (path[length - 1] == '/' && !t.folder)) {
@@ -93,7 +105,7 @@ pdm_status pdm_output_check(pdm_context *context, const char *path,
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
     pdm_diag_sink sink = pdm_api_sink(context);
-    PDM_TRY(resolve(path, &sink, &t));
+    PDM_TRY(resolve(path, PDM_MODEL_PIR, &sink, &t));
     if (!given.overwrite && pdm_file_stat(t.program, NULL) != PDM_FILE_NONE)
         status = exists(t.program, &sink);
     if (status == PDM_OK && out_program) {
@@ -234,6 +246,18 @@ static pdm_status make_folder(writer *w)
                     pdm_errno_text(errno, text, sizeof text));
 }
 
+static pdm_status write_legacy(writer *w)
+{
+    pdm_buf bytes;
+
+    pdm_buf_init(&bytes);
+    const pdm_status status = pdm_lg_write(w->model->legacy, &bytes);
+    if (status == PDM_OK)
+        pdm_out_put(&w->program, bytes.data, bytes.size);
+    pdm_buf_deinit(&bytes);
+    return status;
+}
+
 static pdm_status write_program(writer *w)
 {
     pdm_ir_json_layout layout = w->model->layout;
@@ -241,7 +265,10 @@ static pdm_status write_program(writer *w)
     if (w->options->indent)
         layout.indent = INDENT;
     PDM_TRY(pdm_out_begin(&w->program, w->to.program, w->sink));
-    PDM_TRY(pdm_ir_json_write(w->model->pir, &layout, &w->program, w->sink));
+    if (w->model->kind == PDM_MODEL_LEGACY)
+        PDM_TRY(write_legacy(w));
+    else
+        PDM_TRY(pdm_ir_json_write(w->model->pir, &layout, &w->program, w->sink));
     return pdm_out_finish(&w->program, w->sink);
 }
 
@@ -371,13 +398,7 @@ pdm_status pdm_model_write(const pdm_model *model, const char *path,
     PDM_API_OPTIONS(given, options);
     pdm_diag_sink sink = pdm_api_sink(model->context);
     writer w = {.model = model, .options = &given, .sink = &sink};
-    if (model->kind != PDM_MODEL_PIR) {
-        pdm_loc loc = PDM_NOWHERE;
-        loc.file = model->path;
-        return pdm_diag(&sink, PDM_D_USAGE, &loc, NULL,
-                        "a legacy program has to be converted first");
-    }
-    PDM_TRY_GOTO(resolve(path, &sink, &w.to));
+    PDM_TRY_GOTO(resolve(path, model->kind, &sink, &w.to));
     PDM_TRY_GOTO(write_all(&w));
 done:
     pdm_out_deinit(&w.program);

@@ -31,6 +31,11 @@ static const struct {
      "runs the translation and compares it with the recorded outputs"},
     {CLI_VERIFY, "pdmigrate verify old.pdmodel new.json",
      "runs the legacy program as it is, and new.json, on random inputs"},
+    {CLI_GRAPH, "pdmigrate graph old.pdmodel", "the subgraphs: their ops, inputs and outputs"},
+    {CLI_GRAPH, "pdmigrate graph old.pdmodel --deny softmax,matmul_v2 --dot | dot -Tsvg -o graph.svg",
+     "the program as a picture, subgraphs in colours"},
+    {CLI_GRAPH, "pdmigrate graph old.pdmodel --extract parts",
+     "writes parts/subgraph_0/inference.pdmodel and .pdiparams, and so on"},
 };
 
 static const struct {

@@ -9,6 +9,7 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/bisect.h \
 	src/cli/cli.h \
 	src/cli/cmd_convert.c \
+	src/cli/cmd_graph.c \
 	src/cli/cmd_run.c \
 	src/cli/cmd_show.c \
 	src/cli/cmd_verify.c \

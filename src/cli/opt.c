@@ -18,6 +18,7 @@ const cli_command_row cli_commands[CLI_NUM_COMMANDS] = {
 #define S (1u << CLI_SHOW)
 #define R (1u << CLI_RUN | 1u << CLI_RECORD)
 #define V (1u << CLI_VERIFY)
+#define G (1u << CLI_GRAPH)
 const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #define OPT(code, name, letter, arg, commands, help) {name, letter, arg, commands, help},
 #include "opts.def"
@@ -26,6 +27,8 @@ const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #undef C
 #undef S
 #undef R
+#undef V
+#undef G
 
 static const char see_help[] = "see pdmigrate --help";
 
@@ -333,6 +336,8 @@ static int check_values(cli_report *report, cli_options *out)
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
     if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] > 1)
         return cli_usage(report, NULL, "--text, --dot and --ops exclude each other");
+    if (out->has[OPT_DOT] && (out->has[OPT_EXTRACT] || (out->command == CLI_GRAPH && out->json)))
+        return cli_usage(report, NULL, "--dot excludes --extract and --format json");
     int failed = check_run(report, out);
 
     if (!failed)

@@ -6,7 +6,11 @@ libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_lg_la_LIBADD = libpdm_pb.la
 libpdm_lg_la_SOURCES = \
 	src/legacy_graph/check.c \
+	src/legacy_graph/cinn_dot.c \
+	src/legacy_graph/cinn_dot.h \
 	src/legacy_graph/cinn_eligible.c \
+	src/legacy_graph/cinn_extract.c \
+	src/legacy_graph/cinn_extract.h \
 	src/legacy_graph/cinn_impl.h \
 	src/legacy_graph/cinn_pass.c \
 	src/legacy_graph/cinn_pass.h \

@@ -3,6 +3,7 @@ cli_tests = \
 	tests/cli/atomic.sh \
 	tests/cli/bad.sh \
 	tests/cli/existing.sh \
+	tests/cli/graph.sh \
 	tests/cli/output.sh \
 	tests/cli/params.sh \
 	tests/cli/run.sh \

@@ -1,0 +1,323 @@
+/* The graph of a legacy model after build_cinn_pass, its main program and subgraphs as models. */
+#include "legacy_graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/vec.h"
+#include "legacy_graph/cinn_dot.h"
+#include "legacy_graph/cinn_extract.h"
+#include "legacy_graph/cinn_pass.h"
+#include "legacy_graph/names.h"
+
+struct pdm_graph {
+    pdm_context *context;
+    pdm_lg_graph *main;
+    int64_t *keys; /* held in the table of the process */
+    size_t num_keys;
+    pdm_arena arena;
+    pdm_subgraph_info *infos;
+    size_t num_ops_before;
+};
+
+static size_t count_ops(const pdm_lg_graph *graph)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        n += graph->nodes.v[i] && graph->nodes.v[i]->kind == PDM_LG_NODE_OP;
+    return n;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+/* Outputs of the model are there after a launch, and what the caller names. */
+static pdm_status set_skip_gc(const pdm_model *model, const pdm_graph_options *options,
+                              pdm_lg_graph *graph)
+{
+    pdm_lg_names *names;
+    pdm_status status;
+
+    PDM_TRY(pdm_lg_names_create(&names));
+    status = PDM_OK;
+    for (size_t i = 0; i < model->outputs.count && status == PDM_OK; i++)
+        status = pdm_lg_names_add(names, model->outputs.items[i].name);
+    for (size_t i = 0; i < options->num_skip_gc && status == PDM_OK; i++)
+        status = pdm_lg_names_add(names, options->skip_gc[i]);
+    if (status == PDM_OK)
+        return pdm_lg_graph_set(graph, PDM_LG_SKIP_GC_VARS, names, &pdm_lg_names_value);
+    pdm_lg_names_destroy(names);
+    return status;
+}
+
+/* Names that no variable has are a slip of the caller. */
+static pdm_status check_skip_gc(const pdm_model *model, const pdm_graph_options *options,
+                                pdm_diag_sink *sink)
+{
+    const pdm_lg_program *program = model->legacy;
+    pdm_status worst = PDM_OK;
+
+    if (options->num_skip_gc > 0 && !options->skip_gc)
+        return PDM_INVALID_ARG;
+    for (size_t i = 0; i < options->num_skip_gc; i++) {
+        const char *name = options->skip_gc[i];
+        const char *there = pdm_intern_find(&program->strings, name, strlen(name));
+        pdm_loc loc = PDM_NOWHERE;
+        if (there && pdm_lg_block_var(&program->blocks[0], there))
+            continue;
+        loc.file = model->path;
+        loc.var = name;
+        worst = pdm_diag(sink, PDM_D_USAGE, &loc, NULL, "there is no variable '%s' to keep", name);
+    }
+    return worst;
+}
+
+static const char *const *copy_list(pdm_arena *arena, const pdm_lg_graph *subgraph, const char *attr,
+                                    size_t *out_count)
+{
+    const pdm_lg_names *names = pdm_lg_graph_get(subgraph, attr);
+
+    /* The texts are the subgraph's, which the key holds. */
+    *out_count = names->n;
+    return pdm_arena_memdup(arena, names->v, names->n * sizeof *names->v);
+}
+
+static pdm_status list_ops(pdm_graph *graph, const pdm_lg_graph *subgraph, pdm_subgraph_info *info)
+{
+    pdm_lg_nodes order;
+    pdm_status status = pdm_lg_graph_order(subgraph, NULL, NULL, &order);
+    const char **types = pdm_arena_calloc(&graph->arena, order.n, sizeof *types);
+
+    if (status == PDM_OK && !types)
+        status = PDM_NOMEM;
+    for (size_t i = 0; i < order.n && status == PDM_OK; i++) {
+        const char *type = order.v[i]->name;
+        if (strcmp(type, "feed") != 0 && strcmp(type, "fetch") != 0)
+            types[info->num_ops++] = type;
+    }
+    PDM_VEC_FREE(&order);
+    info->ops = types;
+    return status;
+}
+
+static pdm_status describe(pdm_graph *graph, size_t index)
+{
+    const pdm_lg_graph *sub;
+    pdm_subgraph_info *info = &graph->infos[index];
+
+    PDM_TRY(pdm_lg_cinn_table_get(pdm_lg_cinn_table_shared(), graph->keys[index], NULL, &sub));
+    info->key = graph->keys[index];
+    info->num_nodes = sub->num_nodes;
+    info->inputs = copy_list(&graph->arena, sub, PDM_LG_CINN_INPUT_VARS, &info->num_inputs);
+    info->shape_inputs =
+        copy_list(&graph->arena, sub, PDM_LG_CINN_NO_NEED_BUFFER, &info->num_shape_inputs);
+    info->internals = copy_list(&graph->arena, sub, PDM_LG_CINN_INTERNAL_VARS, &info->num_internals);
+    info->outputs = copy_list(&graph->arena, sub, PDM_LG_CINN_OUTPUT_VARS, &info->num_outputs);
+    if (!info->inputs || !info->shape_inputs || !info->internals || !info->outputs)
+        return PDM_NOMEM;
+    return list_ops(graph, sub, info);
+}
+
+static pdm_status build(const pdm_model *model, const pdm_graph_options *options, pdm_graph *graph,
+                        pdm_diag_sink *sink)
+{
+    const pdm_lg_cinn_options pass = {.allow = options->allow,
+                                      .deny = options->deny,
+                                      .inference_stage = !options->keep_unread,
+                                      .allow_inplace = options->allow_inplace};
+
+    PDM_TRY(check_skip_gc(model, options, sink));
+    PDM_TRY(pdm_lg_graph_from_program(model->legacy, sink, &graph->main));
+    graph->num_ops_before = count_ops(graph->main);
+    PDM_TRY(set_skip_gc(model, options, graph->main));
+    PDM_TRY(pdm_lg_build_cinn(graph->main, &pass, sink, &graph->keys, &graph->num_keys));
+    graph->infos = pdm_arena_calloc(&graph->arena, graph->num_keys, sizeof *graph->infos);
+    if (!graph->infos)
+        return PDM_NOMEM;
+    for (size_t i = 0; i < graph->num_keys; i++)
+        PDM_TRY(describe(graph, i));
+    return PDM_OK;
+}
+
+pdm_status pdm_graph_create(const pdm_model *model, const pdm_graph_options *options,
+                            pdm_graph **out_graph)
+{
+    pdm_graph_options given = {0};
+
+    if (!model || !out_graph)
+        return PDM_INVALID_ARG;
+    PDM_API_OPTIONS(given, options);
+    pdm_diag_sink sink = pdm_api_sink(model->context);
+    if (model->kind != PDM_MODEL_LEGACY) {
+        pdm_loc loc = PDM_NOWHERE;
+        loc.file = model->path;
+        return pdm_diag(&sink, PDM_D_USAGE, &loc, NULL,
+                        "the old pipeline worked on legacy programs, and this one is PIR");
+    }
+    pdm_graph *graph = calloc(1, sizeof *graph);
+    if (!graph)
+        return PDM_NOMEM;
+    graph->context = model->context;
+    pdm_arena_init(&graph->arena);
+    const pdm_status status = build(model, &given, graph, &sink);
+    if (status != PDM_OK) {
+        pdm_graph_destroy(graph);
+        return status;
+    }
+    *out_graph = graph;
+    return PDM_OK;
+}
+
+void pdm_graph_destroy(pdm_graph *graph)
+{
+    if (!graph)
+        return;
+    for (size_t i = 0; i < graph->num_keys; i++)
+        pdm_lg_cinn_table_release(pdm_lg_cinn_table_shared(), graph->keys[i]);
+    free(graph->keys);
+    pdm_lg_graph_destroy(graph->main);
+    pdm_arena_deinit(&graph->arena);
+    free(graph);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+size_t pdm_graph_num_subgraphs(const pdm_graph *graph)
+{
+    return graph->num_keys;
+}
+
+size_t pdm_graph_num_nodes(const pdm_graph *graph)
+{
+    return graph->main->num_nodes;
+}
+
+size_t pdm_graph_num_ops_before(const pdm_graph *graph)
+{
+    return graph->num_ops_before;
+}
+
+pdm_status pdm_graph_subgraph(const pdm_graph *graph, size_t index, pdm_subgraph_info *out_info)
+{
+    if (!graph || index >= graph->num_keys || !out_info)
+        return PDM_INVALID_ARG;
+    *out_info = graph->infos[index];
+    return PDM_OK;
+}
+
+pdm_status pdm_graph_dot(const pdm_graph *graph, char **out_text)
+{
+    pdm_buf buf;
+
+    if (!graph || !out_text)
+        return PDM_INVALID_ARG;
+    pdm_buf_init(&buf);
+    const pdm_status status = pdm_lg_cinn_dot(graph->main, pdm_lg_cinn_table_shared(), graph->keys,
+                                              graph->num_keys, &buf);
+    char *text = pdm_buf_take(&buf);
+    if (status != PDM_OK || !text) {
+        free(text);
+        return status != PDM_OK ? status : PDM_NOMEM;
+    }
+    *out_text = text;
+    return PDM_OK;
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+/* Of the parameters that were found, those that the program has. */
+static pdm_status take_params(const pdm_model *from, pdm_model *to)
+{
+    const pdm_lg_block *block = &to->legacy->blocks[0];
+    const char **names = pdm_arena_calloc(&to->arena, from->params.count, sizeof *names);
+    size_t n = 0;
+
+    if (!names)
+        return PDM_NOMEM;
+    for (size_t i = 0; i < from->params.count; i++) {
+        const char *name = from->params.items[i].name;
+        const char *there = pdm_intern_find(&to->legacy->strings, name, strlen(name));
+        const pdm_lg_var *var = there ? pdm_lg_block_var(block, there) : NULL;
+        if (var && pdm_lg_var_is_param(var))
+            names[n++] = name;
+    }
+    PDM_TRY(pdm_api_params_subset(&from->params, names, n, &to->params));
+    to->has_params = from->has_params;
+    if (n == 0 || !from->params_path)
+        return PDM_OK;
+    to->params_path = pdm_arena_strndup(&to->arena, from->params_path, strlen(from->params_path));
+    return to->params_path ? PDM_OK : PDM_NOMEM;
+}
+
+/* The program is taken, also when the call fails. */
+static pdm_status make_model(const pdm_model *from, pdm_lg_program *program, pdm_model **out_model)
+{
+    pdm_model *to = pdm_api_model_create(from->context, PDM_MODEL_LEGACY, from->path);
+
+    if (!to) {
+        pdm_lg_program_destroy(program);
+        return PDM_NOMEM;
+    }
+    to->legacy = program;
+    pdm_status status = take_params(from, to);
+    if (status == PDM_OK)
+        status = pdm_api_model_index(to);
+    if (status != PDM_OK) {
+        pdm_model_destroy(to);
+        return status;
+    }
+    *out_model = to;
+    return PDM_OK;
+}
+
+static pdm_status hold_keys(const pdm_graph *graph, pdm_model *model, pdm_diag_sink *sink)
+{
+    model->launch_keys =
+        pdm_arena_memdup(&model->arena, graph->keys, graph->num_keys * sizeof *graph->keys);
+    if (!model->launch_keys)
+        return PDM_NOMEM;
+    for (size_t i = 0; i < graph->num_keys; i++) {
+        PDM_TRY(pdm_lg_cinn_table_hold(pdm_lg_cinn_table_shared(), graph->keys[i], sink));
+        model->num_launch_keys++;
+    }
+    return PDM_OK;
+}
+
+static bool fits(const pdm_graph *graph, const pdm_model *model)
+{
+    return graph && model && model->kind == PDM_MODEL_LEGACY && model->context == graph->context;
+}
+
+pdm_status pdm_graph_model(const pdm_graph *graph, const pdm_model *model, pdm_model **out_model)
+{
+    pdm_lg_program *program;
+    pdm_model *made;
+
+    if (!fits(graph, model) || !out_model)
+        return PDM_INVALID_ARG;
+    pdm_diag_sink sink = pdm_api_sink(graph->context);
+    PDM_TRY(pdm_lg_graph_to_program(graph->main, &sink, &program));
+    PDM_TRY(make_model(model, program, &made));
+    const pdm_status status = hold_keys(graph, made, &sink);
+    if (status != PDM_OK) {
+        pdm_model_destroy(made);
+        return status;
+    }
+    *out_model = made;
+    return PDM_OK;
+}
+
+pdm_status pdm_graph_extract(const pdm_graph *graph, const pdm_model *model, size_t index,
+                             pdm_model **out_model)
+{
+    const pdm_lg_graph *subgraph;
+    pdm_lg_program *program;
+
+    if (!fits(graph, model) || index >= graph->num_keys || !out_model)
+        return PDM_INVALID_ARG;
+    pdm_diag_sink sink = pdm_api_sink(graph->context);
+    PDM_TRY(pdm_lg_cinn_table_get(pdm_lg_cinn_table_shared(), graph->keys[index], &sink, &subgraph));
+    PDM_TRY(pdm_lg_cinn_extract(subgraph, NULL, &sink, &program));
+    return make_model(model, program, out_model);
+}
