@@ -284,6 +284,7 @@ typedef struct pdm_plan_options {
     size_t num_fetch;
     bool any_shape; /* sessions take inputs of other shapes than the model declares */
     pdm_kernels kernels;
+    bool as_before; /* in known differences (below) compute as 2.6 did, with reference kernels */
 } pdm_plan_options;
 
 /*
@@ -396,6 +397,46 @@ typedef struct pdm_memory_info {
 PDM_API void pdm_session_memory(const pdm_session *session, pdm_memory_info *out_info);
 
 /* ---- proving --------------------------------------------------------------------------------- */
+
+/*
+ * A way in which kernels of Paddle 3.x give other results than those of 2.6 on purpose. Legacy
+ * programs are run as 2.6 did, plans as 3.x does: unless they were made with as_before, which
+ * proves that nothing else is behind a difference.
+ */
+typedef struct pdm_known_difference {
+    const char *id; /* "half-rounding" */
+    const char *legacy_ops, *pir_ops;
+    const char *when;         /* what a program must do to show it */
+    const char *before, *now; /* what 2.6 and 3.x do */
+} pdm_known_difference;
+
+PDM_API size_t pdm_known_difference_count(void);
+/* Errors: PDM_INVALID_ARG (no such index). */
+PDM_API PDM_MUST_USE pdm_status pdm_known_difference_get(size_t index,
+                                                         pdm_known_difference *out_difference);
+
+/* An op that gave other results than it gives in 3.x, and an output that it has part in. */
+typedef struct pdm_parting {
+    size_t output;
+    size_t difference;       /* index of the known difference */
+    const char *op;          /* "pd_op.max" */
+    const char *legacy_type; /* of the legacy op that it was made of; NULL: unknown */
+    const char *var;         /* that the legacy op writes first; NULL: unknown */
+    int32_t block, op_index; /* its place in the legacy program; -1: unknown */
+} pdm_parting;
+
+/* Where known differences showed in the runs so far of a session whose plan was made with
+ * as_before; by output, then in the order of the runs. *out_rows is freed with pdm_free. Errors:
+ * PDM_INVALID_ARG (another plan), PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_session_partings(const pdm_session *session,
+                                                     pdm_parting **out_rows, size_t *out_count);
+
+/* Whether an output is computed with the help of an op: its PIR name, with or without dialect, or
+ * the type of a legacy op. Errors: PDM_INVALID_ARG (no such output), PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_plan_output_uses(const pdm_plan *plan, size_t output,
+                                                     const char *op, bool *out_uses);
+/* The name of an op that draws random numbers for an output; NULL: there is none. */
+PDM_API const char *pdm_plan_output_random_op(const pdm_plan *plan, size_t output);
 
 typedef struct pdm_legacy_run_options {
     size_t size;

@@ -12,6 +12,7 @@ libpdm_api_la_SOURCES = \
 	src/api/compare.c \
 	src/api/context.c \
 	src/api/convert.c \
+	src/api/differences.c \
 	src/api/dump.c \
 	src/api/find.c \
 	src/api/graph.c \

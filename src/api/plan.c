@@ -61,11 +61,13 @@ pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *o
         return PDM_NOMEM;
     plan->model = model;
     plan->any_shape = given.any_shape;
+    plan->as_before = given.as_before;
     status = module_of(plan, &given, links, &sink, &module);
     if (status == PDM_OK)
         status = pdm_api_check_cancel(model->context);
-    const pdm_exec_plan_options how = {.keep_all = keep_all,
-                                       .fast = given.kernels == PDM_KERNELS_FAST};
+    const pdm_exec_plan_options how = {.keep_all = keep_all || given.as_before,
+                                       .fast = given.kernels == PDM_KERNELS_FAST &&
+                                               !given.as_before};
     if (status == PDM_OK)
         status = pdm_exec_plan_create(module, &model->params, &how, &sink, &plan->exec);
     if (status != PDM_OK) {

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/checked.h"
 #include "base/npz.h"
+#include "base/vec.h"
 #include "exec/executor.h"
 #include "exec/legacy_interp.h"
 #include "translator/translate.h"
@@ -16,10 +17,19 @@ struct pdm_bundle {
     pdm_npz npz;
 };
 
+/* Known differences that showed in an op. */
+typedef struct pdm_api_parting {
+    const pdm_ir_op *op;
+    uint32_t set;
+} pdm_api_parting;
+
+typedef PDM_VEC(pdm_api_parting) pdm_api_partings;
+
 struct pdm_plan {
     const pdm_model *model;
     pdm_ir_module *owned; /* the translation of a legacy model */
     pdm_exec_plan *exec;
+    bool as_before;
     bool any_shape;
 };
 
@@ -55,6 +65,10 @@ PDM_MUST_USE pdm_status pdm_api_bundle_add(pdm_bundle *bundle, const char *key,
 double pdm_api_number(pdm_dtype dtype, const void *data, size_t i);
 /* The entry of an input: "in:NAME", or NAME alone; NULL when there is none. */
 const pdm_tensor *pdm_api_bundle_input(const pdm_bundle *bundle, const char *name);
+/* Rows of pdm_session_partings. */
+PDM_MUST_USE pdm_status pdm_api_partings_by_output(const pdm_plan *plan,
+                                                   const pdm_api_partings *partings,
+                                                   pdm_parting **out_rows, size_t *out_count);
 /* Two tensors, see pdm_compare. All of options counts. */
 void pdm_api_compare(const pdm_tensor *expected, const pdm_tensor *actual,
                      const pdm_compare_options *options, pdm_comparison *out_comparison);

@@ -23,6 +23,9 @@ struct pdm_session {
     pdm_tensor *inputs;
     target *targets;
     pdm_api_lod *in_lods, *out_lods;
+    pdm_api_partings partings; /* of a plan as_before, in the order of the runs */
+    pdm_map parted;            /* op → index in them + 1 */
+    bool nomem;                /* one was lost */
 };
 
 static pdm_diag_sink sink_of(const pdm_session *session)
@@ -39,6 +42,21 @@ static pdm_diag_sink sink_of(const pdm_session *session)
 #define REFUSE(session, name, hint, ...)                                                           \
     pdm_diag((pdm_diag_sink[]){sink_of(session)}, PDM_D_EXEC_INPUT,                                \
              &(pdm_loc){NULL, -1, -1, -1, -1, -1, NULL, (name)}, (hint), __VA_ARGS__)
+
+static void take_parting(void *user, const pdm_ir_op *op, uint32_t set)
+{
+    pdm_session *s = user;
+    pdm_map_entry *entry = pdm_map_put(&s->parted, op);
+
+    if (entry && entry->value.num > 0) {
+        s->partings.v[entry->value.num - 1].set |= set;
+        return;
+    }
+    if (entry && PDM_VEC_PUSH(&s->partings, ((pdm_api_parting){op, set})))
+        entry->value.num = s->partings.n;
+    else
+        s->nomem = true;
+}
 
 pdm_status pdm_session_create(const pdm_plan *plan, const pdm_session_options *options,
                               pdm_session **out_session)
@@ -70,7 +88,11 @@ pdm_status pdm_api_session_create(const pdm_plan *plan, const pdm_session_option
         PDM_TRY_GOTO(pdm_pool_create(s->options.threads, &s->pool));
     if (s->options.trace)
         PDM_TRY_GOTO(pdm_exec_trace_create(&s->trace));
+    const bool before = plan->as_before;
     const pdm_exec_options exec = {.pool = s->pool,
+                                   .before = before ? PDM_DIFF_ALL : 0,
+                                   .parted = before ? take_parting : NULL,
+                                   .parted_user = s,
                                    .seed = s->options.seed,
                                    .max_iterations = s->options.max_iterations,
                                    .cancelled = s->options.cancelled,
@@ -96,6 +118,8 @@ void pdm_session_destroy(pdm_session *s)
     pdm_pool_destroy(s->pool);
     for (size_t i = 0; s->inputs && i < pdm_plan_num_inputs(s->plan); i++)
         pdm_tensor_deinit(&s->inputs[i]);
+    PDM_VEC_FREE(&s->partings);
+    pdm_map_deinit(&s->parted);
     free(s->inputs);
     free(s->targets);
     free(s->in_lods);
@@ -166,8 +190,7 @@ static bool same_but_for_ones(const int64_t *want, size_t num_want, const int64_
         return true;
     if (num_want == 0)
         return num_have == 0;
-    if ((want[0] == 1 || want[0] < 0) &&
-        same_but_for_ones(want + 1, num_want - 1, have, num_have))
+    if ((want[0] == 1 || want[0] < 0) && same_but_for_ones(want + 1, num_want - 1, have, num_have))
         return true;
     return num_have > 0 && (want[0] < 0 || want[0] == have[0]) &&
            same_but_for_ones(want + 1, num_want - 1, have + 1, num_have - 1);
@@ -455,6 +478,17 @@ pdm_status pdm_session_record(const pdm_session *s, bool with_inputs, pdm_bundle
         PDM_TRY(record_one(bundle, &key, &value->tensor));
     }
     return PDM_OK;
+}
+
+/* ---- where 2.6 and 3.x part ------------------------------------------------------------------ */
+
+pdm_status pdm_session_partings(const pdm_session *s, pdm_parting **out_rows, size_t *out_count)
+{
+    if (!s || !s->plan->as_before || !out_rows || !out_count)
+        return PDM_INVALID_ARG;
+    if (s->nomem)
+        return PDM_NOMEM;
+    return pdm_api_partings_by_output(s->plan, &s->partings, out_rows, out_count);
 }
 
 /* ---- what runs took -------------------------------------------------------------------------- */

@@ -11,13 +11,21 @@
 #include "tolerances.h"
 #include "verify.h"
 
+/* A program made ready to run. */
+typedef struct side {
+    pdm_plan *plan;
+    pdm_session *session; /* NULL: not yet */
+} side;
+
 typedef struct verifier {
     pdm_context *context;
     const cli_options *options;
     cli_report *report;
     pdm_model *model, *other; /* other: NEW, or NULL */
-    pdm_plan *plan, *reference_plan;
-    pdm_session *session, *reference_session; /* of a PIR MODEL that NEW is compared with */
+    side tested;
+    side reference; /* a PIR MODEL that NEW, or fast kernels, are compared with */
+    side before;    /* what is tested, as 2.6 would compute it */
+    side plain;     /* what is tested with fast kernels, with reference kernels */
     cli_tolerances tolerances;
     cli_progress progress;
     char doing[64]; /* for the progress line */
@@ -50,40 +58,59 @@ static bool tick(void *user)
 
 /* ---- running both sides ---------------------------------------------------------------------- */
 
-static pdm_status make_session(verifier *v, const pdm_model *model, pdm_plan **out_plan,
-                               pdm_session **out_session)
+static pdm_status make_side(verifier *v, const pdm_model *model, pdm_kernels kernels,
+                            bool as_before, side *out)
 {
     const cli_options *o = v->options;
-    const pdm_plan_options plan = {
-        .size = sizeof plan,
-        .fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->fetch : NULL,
-        .num_fetch = pdm_model_get_kind(model) == PDM_MODEL_LEGACY ? o->num_fetch : 0,
-        .any_shape = o->has[OPT_ANY_SHAPE],
-        .kernels = out_plan == &v->plan ? o->kernels : PDM_KERNELS_REFERENCE};
+    const bool legacy = pdm_model_get_kind(model) == PDM_MODEL_LEGACY;
+    const pdm_plan_options plan = {.size = sizeof plan,
+                                   .fetch = legacy ? o->fetch : NULL,
+                                   .num_fetch = legacy ? o->num_fetch : 0,
+                                   .any_shape = o->has[OPT_ANY_SHAPE],
+                                   .kernels = kernels,
+                                   .as_before = as_before};
     const pdm_session_options session = {.size = sizeof session,
                                          .threads = (unsigned)o->threads,
                                          .seed = o->seed,
                                          .max_iterations = o->max_iterations,
                                          .cancelled = tick,
                                          .user = v};
-    pdm_status status = pdm_plan_create(model, &plan, out_plan);
+    if (!out->plan)
+        TRY(pdm_plan_create(model, &plan, &out->plan));
+    return out->session ? PDM_OK : pdm_session_create(out->plan, &session, &out->session);
+}
 
-    return status == PDM_OK ? pdm_session_create(*out_plan, &session, out_session) : status;
+static void destroy_side(side *s)
+{
+    pdm_session_destroy(s->session);
+    pdm_plan_destroy(s->plan);
+}
+
+static pdm_status run_side(const side *s, const pdm_bundle *inputs, pdm_bundle *outputs)
+{
+    TRY(pdm_session_set_inputs(s->session, inputs));
+    TRY(pdm_session_run(s->session));
+    return pdm_session_record(s->session, false, outputs);
+}
+
+static const pdm_model *tested_model(const verifier *v)
+{
+    return v->other ? v->other : v->model;
 }
 
 static pdm_status prepare(verifier *v)
 {
     const cli_options *o = v->options;
     const pdm_load_options load = {.size = sizeof load, .params_path = o->arg[OPT_PARAMS]};
-    pdm_status status = pdm_model_load(v->context, o->model, &load, &v->model);
+    const bool fast = o->kernels == PDM_KERNELS_FAST;
 
-    if (status == PDM_OK && o->other)
-        status = pdm_model_load(v->context, o->other, NULL, &v->other);
-    if (status == PDM_OK)
-        status = make_session(v, v->other ? v->other : v->model, &v->plan, &v->session);
-    if (status == PDM_OK && v->other && pdm_model_get_kind(v->model) == PDM_MODEL_PIR)
-        status = make_session(v, v->model, &v->reference_plan, &v->reference_session);
-    return status;
+    TRY(pdm_model_load(v->context, o->model, &load, &v->model));
+    if (o->other)
+        TRY(pdm_model_load(v->context, o->other, NULL, &v->other));
+    TRY(make_side(v, tested_model(v), o->kernels, false, &v->tested));
+    if (pdm_model_get_kind(v->model) == PDM_MODEL_PIR && (v->other || fast))
+        TRY(make_side(v, v->model, PDM_KERNELS_REFERENCE, false, &v->reference));
+    return PDM_OK;
 }
 
 /* What MODEL itself computes from the inputs: the legacy program as it is, or a PIR program that
@@ -102,16 +129,13 @@ static pdm_status run_reference(verifier *v, const pdm_bundle *inputs, pdm_bundl
         v->result.against = "the legacy program as it is";
         return pdm_model_run_legacy(v->model, &legacy, inputs, expected);
     }
-    if (!v->reference_session) {
-        cli_usage(v->report, "give recorded outputs with --io, or a second model",
+    if (!v->reference.session) {
+        cli_usage(v->report, "give recorded outputs with --io, a second model, or --kernels fast",
                   "there is nothing to compare a PIR model with");
         return PDM_INVALID_ARG;
     }
-    v->result.against = "the first model";
-    pdm_status status = pdm_session_set_inputs(v->reference_session, inputs);
-    if (status == PDM_OK)
-        status = pdm_session_run(v->reference_session);
-    return status == PDM_OK ? pdm_session_record(v->reference_session, false, expected) : status;
+    v->result.against = v->other ? "the first model" : "what the reference kernels compute";
+    return run_side(&v->reference, inputs, expected);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -242,13 +266,27 @@ static pdm_status compare_lod(const pdm_bundle *expected, const char *expected_n
 
 /* ---- one output ------------------------------------------------------------------------------ */
 
+typedef struct plan_output {
+    const pdm_plan *plan;
+    size_t position;
+} plan_output;
+
+static bool uses_op(void *user, const char *op)
+{
+    const plan_output *a = user;
+    bool uses = false;
+
+    return pdm_plan_output_uses(a->plan, a->position, op, &uses) == PDM_OK && uses;
+}
+
 static pdm_status compare_one(verifier *v, pdm_tensor_view *expected, const pdm_tensor_view *actual,
                               verify_row *row)
 {
     /* numpy has no bfloat16: files hold its bits. */
     if (!strcmp(actual->dtype, "bfloat16") && !strcmp(expected->dtype, "uint16"))
         expected->dtype = "bfloat16";
-    cli_tolerances_of(&v->tolerances, strchr(row->name, ':') + 1, actual->dtype, NULL, NULL,
+    plan_output output = {v->tested.plan, row->position};
+    cli_tolerances_of(&v->tolerances, strchr(row->name, ':') + 1, actual->dtype, uses_op, &output,
                       &row->tolerance);
     TRY(pdm_compare(expected, actual, &row->tolerance, &row->result));
     row->rank = actual->rank < 16 ? actual->rank : 16;
@@ -284,6 +322,7 @@ static pdm_status add_row(verifier *v, unsigned long position, const pdm_bundle 
     verify_row *row = new_row(&v->result);
     if (!row)
         return PDM_NOMEM;
+    row->position = position;
     row->missing = !wanted || !found;
     row->name = strdup(wanted ? name : other_name);
     row->type = shape_text(found ? &have : &want);
@@ -328,27 +367,150 @@ static pdm_status bisect(verifier *v, const pdm_bundle *inputs)
     return pdm_bisect(v->model, v->other, &options, inputs, &v->result.bisection);
 }
 
+/* ---- why an output differs ------------------------------------------------------------------- */
+
+/* Whether another run gave an output that agrees with the expected one where the tested one does
+ * not. Rows of the other run are only borrowed: they are taken off again. */
+static pdm_status agrees_in(verifier *v, const verify_row *row, const pdm_bundle *expected,
+                            const pdm_bundle *actual, bool *out_agrees)
+{
+    verify_result *r = &v->result;
+    const size_t count = r->num_rows, position = row->position; /* row may move */
+
+    *out_agrees = false;
+    const pdm_status status = add_row(v, position, expected, actual);
+    while (r->num_rows > count) {
+        *out_agrees = status == PDM_OK && verify_agrees(&r->rows[r->num_rows - 1]);
+        verify_row_deinit(&r->rows[--r->num_rows]);
+    }
+    return status;
+}
+
+/* The rows of a session that tell of an output, copied; none is no error. */
+static pdm_status take_causes(const pdm_session *session, verify_row *row)
+{
+    pdm_parting *all = NULL;
+    size_t count = 0;
+
+    TRY(pdm_session_partings(session, &all, &count));
+    row->causes = calloc(count + 1, sizeof *row->causes);
+    for (size_t i = 0; row->causes && i < count; i++) {
+        if (all[i].output == row->position)
+            row->causes[row->num_causes++] = all[i];
+    }
+    pdm_free(all);
+    return row->causes ? PDM_OK : PDM_NOMEM;
+}
+
+/* A run that is only to explain something: when it fails, it explains nothing. */
+static pdm_status try_side(verifier *v, pdm_kernels kernels, bool as_before, side *s,
+                           const pdm_bundle *inputs, pdm_bundle *outputs, bool *out_ran)
+{
+    const bool muted = v->report->muted;
+
+    v->report->muted = true;
+    pdm_status status = make_side(v, tested_model(v), kernels, as_before, s);
+    if (status == PDM_OK)
+        status = run_side(s, inputs, outputs);
+    v->report->muted = muted;
+    *out_ran = status == PDM_OK;
+    return status == PDM_NOMEM || status == PDM_CANCELLED ? status : PDM_OK;
+}
+
+/* With fast kernels: whether the reference kernels agree where those do not. */
+static pdm_status blame_kernels(verifier *v, size_t first, const pdm_bundle *inputs,
+                                const pdm_bundle *expected, pdm_bundle *outputs)
+{
+    bool ran, agrees;
+
+    TRY(try_side(v, PDM_KERNELS_REFERENCE, false, &v->plain, inputs, outputs, &ran));
+    for (size_t i = first; ran && i < v->result.num_rows; i++) {
+        if (verify_agrees(&v->result.rows[i]))
+            continue;
+        TRY(agrees_in(v, &v->result.rows[i], expected, outputs, &agrees));
+        v->result.rows[i].kernels = agrees;
+    }
+    return PDM_OK;
+}
+
+/*
+ * A difference is explained when the same program, run as 2.6 would run it, agrees, and ops on the
+ * way to the output showed known differences. What the fast kernels did is not explained by it.
+ */
+static pdm_status ask_before(verifier *v, size_t first, const pdm_bundle *inputs,
+                             const pdm_bundle *expected, pdm_bundle *outputs)
+{
+    bool ran, agrees;
+
+    TRY(try_side(v, PDM_KERNELS_REFERENCE, true, &v->before, inputs, outputs, &ran));
+    for (size_t i = first; ran && i < v->result.num_rows; i++) {
+        if (verify_agrees(&v->result.rows[i]) || v->result.rows[i].missing)
+            continue;
+        TRY(take_causes(v->before.session, &v->result.rows[i]));
+        TRY(agrees_in(v, &v->result.rows[i], expected, outputs, &agrees));
+        verify_row *row = &v->result.rows[i];
+        row->explained = agrees && row->num_causes > 0 && !row->kernels;
+    }
+    return PDM_OK;
+}
+
+/* Rows from first on are of this set. recorded: the expected outputs come from a file. */
+static pdm_status explain(verifier *v, size_t first, bool recorded, const pdm_bundle *inputs,
+                          const pdm_bundle *expected)
+{
+    const bool legacy = pdm_model_get_kind(v->model) == PDM_MODEL_LEGACY;
+    pdm_bundle *plain = NULL, *before = NULL;
+    pdm_status status = PDM_OK;
+    size_t different = 0;
+
+    for (size_t i = first; i < v->result.num_rows; i++) {
+        verify_row *row = &v->result.rows[i];
+        different += !verify_agrees(row);
+        if (recorded && !verify_agrees(row))
+            row->random_op = pdm_plan_output_random_op(v->tested.plan, row->position);
+    }
+    if (different == 0)
+        return PDM_OK;
+    if (v->options->kernels == PDM_KERNELS_FAST) {
+        status = pdm_bundle_create(v->context, &plain);
+        if (status == PDM_OK)
+            status = blame_kernels(v, first, inputs, expected, plain);
+    }
+    if (status == PDM_OK && (recorded || legacy)) {
+        status = pdm_bundle_create(v->context, &before);
+        if (status == PDM_OK)
+            status = ask_before(v, first, inputs, expected, before);
+    }
+    pdm_bundle_destroy(plain);
+    pdm_bundle_destroy(before);
+    return status;
+}
+
 /* ---- one set of inputs ----------------------------------------------------------------------- */
 
 static pdm_status set_inputs(verifier *v, const pdm_bundle *given)
 {
-    return given ? pdm_session_set_inputs(v->session, given)
-                 : cli_random_inputs(v->options, v->report, v->plan, v->session, NULL);
+    return given
+               ? pdm_session_set_inputs(v->tested.session, given)
+               : cli_random_inputs(v->options, v->report, v->tested.plan, v->tested.session, NULL);
 }
 
 static pdm_status run_and_compare(verifier *v, const pdm_bundle *given, pdm_bundle *actual,
                                   pdm_bundle *expected)
 {
     const bool recorded = given && count_outputs(given) > 0;
+    const pdm_bundle *inputs = given ? given : actual;
+    const size_t first = v->result.num_rows;
 
     TRY(set_inputs(v, given));
-    TRY(pdm_session_run(v->session));
-    TRY(pdm_session_record(v->session, true, actual));
+    TRY(pdm_session_run(v->tested.session));
+    TRY(pdm_session_record(v->tested.session, true, actual));
     if (recorded)
         v->result.against = "the recorded outputs";
     else
-        TRY(run_reference(v, given ? given : actual, expected));
-    return compare_all(v, recorded ? given : expected, actual);
+        TRY(run_reference(v, inputs, expected));
+    TRY(compare_all(v, recorded ? given : expected, actual));
+    return explain(v, first, recorded, inputs, recorded ? given : expected);
 }
 
 static pdm_status begin_set(verifier *v, const char *io)
@@ -436,33 +598,32 @@ static void deinit(verifier *v)
 {
     verify_result *r = &v->result;
 
-    for (size_t i = 0; i < r->num_rows; i++) {
-        free(r->rows[i].name);
-        free(r->rows[i].type);
-        free(r->rows[i].wanted_type);
-        free(r->rows[i].lod);
-    }
+    for (size_t i = 0; i < r->num_rows; i++)
+        verify_row_deinit(&r->rows[i]);
     free(r->rows);
     free(r->sets);
     pdm_bisection_destroy(r->bisection);
     cli_tolerances_deinit(&v->tolerances);
-    pdm_session_destroy(v->session);
-    pdm_session_destroy(v->reference_session);
-    pdm_plan_destroy(v->plan);
-    pdm_plan_destroy(v->reference_plan);
+    destroy_side(&v->tested);
+    destroy_side(&v->reference);
+    destroy_side(&v->before);
+    destroy_side(&v->plain);
     pdm_model_destroy(v->other);
     pdm_model_destroy(v->model);
 }
 
 int cli_verify(pdm_context *context, const cli_options *options, cli_report *report)
 {
-    verifier v = {
-        .context = context, .options = options, .report = report, .result.options = options};
+    verifier v = {.context = context,
+                  .options = options,
+                  .report = report,
+                  .result.options = options,
+                  .result.allow_known = options->has[OPT_ALLOW_KNOWN]};
     const char *html = options->arg[OPT_HTML];
     pdm_status status = verify(&v);
 
     v.result.exit_code = cli_failed(report, status);
-    if (status == PDM_OK && verify_count_different(&v.result) > 0)
+    if (status == PDM_OK && verify_count_wrong(&v.result) > 0)
         v.result.exit_code = CLI_EXIT_DIFFERENT;
     if (status != PDM_OK)
         v.result.failure = report->first_error;

@@ -278,6 +278,8 @@ void cli_report_diagnostic(void *user, const pdm_diagnostic *diagnostic)
 {
     cli_report *report = user;
 
+    if (report->muted)
+        return;
     if (diagnostic->severity == PDM_ERROR && report->num_errors++ == 0)
         snprintf(report->first_error, sizeof report->first_error, "%s%s%s",
                  diagnostic->op_type ? diagnostic->op_type : "", diagnostic->op_type ? ": " : "",

@@ -19,6 +19,7 @@ enum {
 
 typedef struct cli_report {
     bool json, quiet;
+    bool muted; /* diagnostics are dropped: what is done is only a try */
     size_t num_errors;
     FILE *diagnostics; /* their JSON, in memory */
     char *text;

@@ -1,22 +1,22 @@
 /* The result of verify as one HTML file: no scripts, nothing from elsewhere. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "verify.h"
 
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #ccc; --ok: #1a7f37;"
-    " --bad: #b3261e; --bar: #4a78c2; }\n"
+    " --bad: #b3261e; --known: #8a5a00; --bar: #4a78c2; }\n"
     "@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #161616; --line: #444;"
-    " --ok: #57c279; --bad: #ff7b72; --bar: #7ba7ee; } }\n"
+    " --ok: #57c279; --bad: #ff7b72; --known: #e3b341; --bar: #7ba7ee; } }\n"
     "body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);"
     " margin: 2em auto; max-width: 75em; padding: 0 1em; }\n"
     "table { border-collapse: collapse; width: 100%; }\n"
     "th, td { border: 1px solid var(--line); padding: .3em .5em; text-align: left;"
     " vertical-align: top; overflow-wrap: anywhere; }\n"
     "td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }\n"
-    ".ok { color: var(--ok); } .bad { color: var(--bad); font-weight: bold; }\n"
+    ".ok { color: var(--ok); } .known { color: var(--known); }"
+    " .bad { color: var(--bad); font-weight: bold; }\n"
     "svg { max-width: 100%; } svg text { fill: var(--ink); font: 10px sans-serif; }\n"
     "svg rect { fill: var(--bar); } svg rect.last { fill: var(--bad); }\n"
     "svg line { stroke: var(--line); }\n";
@@ -73,27 +73,18 @@ static void print_histogram(FILE *out, const verify_row *row)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void print_details(FILE *out, const verify_row *row)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-
-    if (!memory)
-        return;
-    verify_describe(memory, row);
-    fclose(memory);
-    cli_markup(out, text);
-    free(text);
-}
-
 static void print_row(FILE *out, const verify_row *row)
 {
     const pdm_comparison *c = &row->result;
     const bool compared = !row->missing && !row->wanted_type;
 
-    fprintf(out, "<tr><td class=\"%s\">%s</td><td>", verify_agrees(row) ? "ok" : "bad",
-            verify_agrees(row) ? "agrees" : "differs");
+    fprintf(out, "<tr><td class=\"%s\">%s</td><td>",
+            verify_agrees(row) ? "ok"
+            : row->explained   ? "known"
+                               : "bad",
+            verify_agrees(row) ? "agrees"
+            : row->explained   ? "known difference"
+                               : "differs");
     cli_markup(out, row->name);
     fputs("</td><td>", out);
     cli_markup(out, row->type);
@@ -106,7 +97,10 @@ static void print_row(FILE *out, const verify_row *row)
                 row->tolerance.rtol, row->tolerance.atol);
     else
         fputs("</td><td colspan=\"6\"></td><td>", out);
-    print_details(out, row);
+    verify_markup(out, verify_describe, row);
+    fputs(" ", out);
+    verify_markup(out, verify_explain, row);
+
     fputs("</td></tr>\n", out);
 }
 

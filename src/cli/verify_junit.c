@@ -1,6 +1,4 @@
 /* The result of verify in the XML that CI servers read as test results. */
-#include <stdlib.h>
-
 #include "verify.h"
 
 static void attribute(FILE *out, const char *name, const char *text)
@@ -10,32 +8,20 @@ static void attribute(FILE *out, const char *name, const char *text)
     fputc('"', out);
 }
 
-/* What fn writes, as an attribute. */
-static void description(FILE *out, const char *name, const verify_row *row)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-
-    if (!memory)
-        return;
-    verify_describe(memory, row);
-    fclose(memory);
-    attribute(out, name, text);
-    free(text);
-}
-
 static void print_case(FILE *out, const verify_result *result, const verify_row *row)
 {
     fputs("    <testcase", out);
     attribute(out, "classname", result->options->model);
     attribute(out, "name", row->name);
     fputs(" time=\"0\">\n", out);
-    if (!verify_agrees(row)) {
+    if (verify_is_wrong(result, row)) {
         fputs("      <failure", out);
-        attribute(out, "type", verify_reason(row));
-        description(out, "message", row);
-        fputs("/>\n", out);
+        attribute(out, "type", row->explained ? "known-difference" : verify_reason(row));
+        fputs(" message=\"", out);
+        verify_markup(out, verify_describe, row);
+        fputs("\">", out);
+        verify_markup(out, verify_explain, row);
+        fputs("</failure>\n", out);
     }
     fprintf(out, "      <system-out>");
     cli_markup(out, row->type);
@@ -43,6 +29,12 @@ static void print_case(FILE *out, const verify_result *result, const verify_row 
         fprintf(out, ", max abs %.3g, max rel %.3g, ulp %llu, cosine %.9g, rtol %g, atol %g",
                 row->result.max_abs, row->result.max_rel, (unsigned long long)row->result.max_ulp,
                 row->result.cosine, row->tolerance.rtol, row->tolerance.atol);
+    if (!verify_is_wrong(result, row) && !verify_agrees(row)) {
+        fputs(". ", out);
+        verify_markup(out, verify_describe, row);
+        fputs(". ", out);
+        verify_markup(out, verify_explain, row);
+    }
     fputs("</system-out>\n    </testcase>\n", out);
 }
 
@@ -52,7 +44,7 @@ static void print_set(FILE *out, const verify_result *result, size_t set)
 
     for (size_t i = 0; i < result->num_rows; i++) {
         tests += result->rows[i].set == set;
-        failures += result->rows[i].set == set && !verify_agrees(&result->rows[i]);
+        failures += result->rows[i].set == set && verify_is_wrong(result, &result->rows[i]);
     }
     fputs("  <testsuite", out);
     attribute(out, "name", verify_set_name(result, set));
@@ -74,7 +66,7 @@ void verify_print_junit(FILE *out, const verify_result *result)
         seconds += result->sets[i].seconds;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pdmigrate verify\"", out);
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%d\" time=\"%.3f\">\n",
-            result->num_rows + (size_t)errors, verify_count_different(result), errors, seconds);
+            result->num_rows + (size_t)errors, verify_count_wrong(result), errors, seconds);
     for (size_t i = 0; i < result->num_sets; i++)
         print_set(out, result, i);
     if (errors) {

@@ -1,6 +1,7 @@
 /* The result of verify as text and as JSON. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bisect.h"
@@ -26,6 +27,111 @@ size_t verify_count_different(const verify_result *result)
     for (size_t i = 0; i < result->num_rows; i++)
         count += !verify_agrees(&result->rows[i]);
     return count;
+}
+
+bool verify_is_wrong(const verify_result *result, const verify_row *row)
+{
+    return !verify_agrees(row) && !(result->allow_known && row->explained);
+}
+
+size_t verify_count_wrong(const verify_result *result)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->num_rows; i++)
+        count += verify_is_wrong(result, &result->rows[i]);
+    return count;
+}
+
+void verify_row_deinit(verify_row *row)
+{
+    free(row->name);
+    free(row->type);
+    free(row->wanted_type);
+    free(row->lod);
+    free(row->causes);
+}
+
+/* ---- why ------------------------------------------------------------------------------------- */
+
+static void print_op(FILE *out, const pdm_parting *cause)
+{
+    fputs(cause->op, out);
+    if (!cause->legacy_type)
+        return;
+    fprintf(out, " (%s, block %" PRId32 ", op %" PRId32, cause->legacy_type, cause->block,
+            cause->op_index);
+    if (cause->var)
+        fprintf(out, ", '%s'", cause->var);
+    fputc(')', out);
+}
+
+/* A known difference, and the ops that showed it. */
+static void print_difference(FILE *out, const verify_row *row, size_t difference)
+{
+    const pdm_parting *first = NULL;
+    pdm_known_difference known;
+    size_t more = 0;
+
+    for (size_t i = 0; i < row->num_causes; i++) {
+        if (row->causes[i].difference != difference)
+            continue;
+        more += first != NULL;
+        first = first ? first : &row->causes[i];
+    }
+    if (!first || pdm_known_difference_get(difference, &known) != PDM_OK)
+        return;
+    fprintf(out, " %s, by ", known.id);
+    print_op(out, first);
+    if (more > 0)
+        fprintf(out, " and %zu more op%s", more, more > 1 ? "s" : "");
+    fprintf(out, " (when %s; 2.6: %s; 3.x: %s).", known.when, known.before, known.now);
+}
+
+void verify_explain(FILE *out, const verify_row *row)
+{
+    const char *sep = "";
+
+    if (row->kernels) {
+        fputs("With the reference kernels the output agrees: the fast kernels differ.", out);
+        sep = " ";
+    }
+    if (row->random_op && !row->explained) {
+        fprintf(out, "%s%s draws random numbers; those of a record made elsewhere are others.", sep,
+                row->random_op);
+        sep = " ";
+    }
+    if (row->num_causes == 0)
+        return;
+    fprintf(out, "%s%s", sep,
+            row->explained
+                ? "Explained by known differences between Paddle 2.6 and 3.x:"
+                : "Known differences between Paddle 2.6 and 3.x have part in it, but are not all:");
+    for (size_t i = 0; i < pdm_known_difference_count(); i++)
+        print_difference(out, row, i);
+}
+
+/* Whether verify_explain has something to say. */
+static bool has_reasons(const verify_row *row)
+{
+    return row->kernels || row->num_causes > 0 || (row->random_op && !row->explained);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+void verify_markup(FILE *out, void (*print)(FILE *out, const verify_row *row),
+                   const verify_row *row)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (!memory)
+        return;
+    print(memory, row);
+    if (fclose(memory) == 0)
+        cli_markup(out, text);
+    free(text);
 }
 
 const char *verify_set_name(const verify_result *result, size_t set)
@@ -78,29 +184,45 @@ static void print_row(FILE *out, const verify_row *row)
 {
     const pdm_comparison *c = &row->result;
 
-    fprintf(out, "%-4s %s %s", verify_agrees(row) ? "ok" : "DIFF", row->name, row->type);
+    fprintf(out, "%-5s %s %s",
+            verify_agrees(row) ? "ok"
+            : row->explained   ? "known"
+                               : "DIFF",
+            row->name, row->type);
     if (!row->missing && !row->wanted_type)
         fprintf(out, "  max abs %.3g, max rel %.3g, ulp %" PRIu64 ", cosine %.9g", c->max_abs,
                 c->max_rel, c->max_ulp, c->cosine);
     fputc('\n', out);
     if (!verify_agrees(row)) {
-        fputs("     ", out);
+        fputs("      ", out);
         verify_describe(out, row);
+        fputc('\n', out);
+    }
+    if (has_reasons(row)) {
+        fputs("      ", out);
+        verify_explain(out, row);
         fputc('\n', out);
     }
 }
 
 void verify_print_text(FILE *out, const verify_result *result)
 {
+    size_t explained = 0;
+
     for (size_t i = 0; i < result->num_rows; i++) {
         const verify_row *row = &result->rows[i];
         if (i == 0 || result->rows[i - 1].set != row->set)
             fprintf(out, "%s\n", verify_set_name(result, row->set));
         print_row(out, row);
+        explained += row->explained;
     }
     fprintf(out, "%zu of %zu outputs agree with %s\n",
             result->num_rows - verify_count_different(result), result->num_rows,
             result->against ? result->against : "nothing");
+    if (explained > 0)
+        fprintf(out, "%zu of %zu differences are explained by known differences%s\n", explained,
+                verify_count_different(result),
+                result->allow_known ? "" : " (--allow-known takes those as right)");
     if (result->bisection)
         cli_bisect_text(out, result->bisection);
     else if (result->options->has[OPT_BISECT] && verify_count_different(result) > 0)
@@ -124,6 +246,28 @@ static void json_text(FILE *out, const char *key, const char *text)
 {
     fprintf(out, ", \"%s\": ", key);
     cli_json_string(out, text);
+}
+
+static void json_causes(FILE *out, const verify_row *row)
+{
+    pdm_known_difference known;
+
+    fputs(", \"causes\": [", out);
+    for (size_t i = 0; i < row->num_causes; i++) {
+        const pdm_parting *cause = &row->causes[i];
+        if (pdm_known_difference_get(cause->difference, &known) != PDM_OK)
+            continue;
+        fputs(i ? ", {\"difference\": " : "{\"difference\": ", out);
+        cli_json_string(out, known.id);
+        json_text(out, "op", cause->op);
+        json_text(out, "legacy_type", cause->legacy_type);
+        json_text(out, "var", cause->var);
+        if (cause->legacy_type)
+            fprintf(out, ", \"block\": %" PRId32 ", \"op_index\": %" PRId32, cause->block,
+                    cause->op_index);
+        fputc('}', out);
+    }
+    fputc(']', out);
 }
 
 static void json_row(FILE *out, const verify_result *result, const verify_row *row)
@@ -152,6 +296,11 @@ static void json_row(FILE *out, const verify_result *result, const verify_row *r
     json_number(out, "rtol", row->tolerance.rtol);
     json_number(out, "atol", row->tolerance.atol);
     json_text(out, "lod", row->lod);
+    fprintf(out, ", \"explained\": %s, \"fast_kernels\": %s", row->explained ? "true" : "false",
+            row->kernels ? "true" : "false");
+    json_text(out, "random_op", row->random_op);
+    json_causes(out, row);
+
     fputs(", \"histogram\": [", out);
     for (size_t i = 0; i < PDM_COMPARISON_BINS; i++)
         fprintf(out, "%s%" PRIu64, i ? ", " : "", c->histogram[i]);
@@ -164,7 +313,7 @@ void verify_print_json(FILE *out, const verify_result *result)
     json_text(out, "model", result->options->model);
     json_text(out, "new", result->options->other);
     json_text(out, "against", result->against);
-    fputs(", \"comparisons\": [", out);
+    fprintf(out, ", \"wrong\": %zu, \"comparisons\": [", verify_count_wrong(result));
     for (size_t i = 0; i < result->num_rows; i++) {
         fputs(i ? ", " : "", out);
         json_row(out, result, &result->rows[i]);

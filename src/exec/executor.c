@@ -319,6 +319,16 @@ static pdm_status finish_in_place(pdm_exec_session *s, const pdm_exec_instr *ins
     return status;
 }
 
+static pdm_status tell_parting(pdm_exec_session *s, const pdm_exec_instr *instr, const pdm_k *k)
+{
+    uint32_t set;
+
+    PDM_TRY(pdm_k_differences(k, instr->fn, &set));
+    if (set)
+        s->options.parted(s->options.parted_user, instr->op, set);
+    return PDM_OK;
+}
+
 static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
 {
     call c = {s, instr};
@@ -337,6 +347,7 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
         .rng = &rng,
         .pool = s->options.pool,
         .reference = instr->reference,
+        .before = s->options.before,
         .temp_pool = &s->temps,
         .alloc = alloc_result,
         .alloc_self = &c,
@@ -350,13 +361,13 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
         rng = (pdm_rng){{0}};
     if (instr->in_place)
         redirect_in_place(s, instr, out);
-    pdm_status status = instr->fn(&k);
-    if (status == PDM_OK)
-        status = k.status;
+    pdm_status status = pdm_k_call(&k, instr->fn);
     pdm_k_end(&k);
     if (status == PDM_OK && s->options.observe)
         s->options.observe(s->options.user, instr->op, (const pdm_value *const *)k.in,
                            (const pdm_value *const *)k.out);
+    if (status == PDM_OK && s->options.parted)
+        status = tell_parting(s, instr, &k);
     if (instr->in_place)
         status = finish_in_place(s, instr, out, status);
     if (status != PDM_OK)
@@ -636,7 +647,7 @@ static pdm_status run_block(pdm_exec_session *s, const pdm_exec_block *block, un
         atomic_store_explicit(&s->users[block->own[i]], s->plan->users[block->own[i]],
                               memory_order_relaxed);
     if (depth == 0 && block->parallel && pdm_pool_threads(s->options.pool) > 1 &&
-        !s->options.observe)
+        !s->options.observe && !s->options.parted)
         return run_graph(s, block);
     for (size_t i = 0; i < block->num_instrs; i++)
         PDM_TRY(run_instr(s, &block->instrs[i], depth));

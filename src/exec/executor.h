@@ -36,6 +36,8 @@ void pdm_exec_plan_destroy(pdm_exec_plan *plan); /* NULL is allowed */
 /* Inputs in program order, outputs in column order. */
 size_t pdm_exec_num_inputs(const pdm_exec_plan *plan);
 size_t pdm_exec_num_outputs(const pdm_exec_plan *plan);
+/* What is fetched; NULL: nothing. */
+const pdm_ir_value *pdm_exec_output_value(const pdm_exec_plan *plan, size_t index);
 const char *pdm_exec_input_name(const pdm_exec_plan *plan, size_t index);
 const char *pdm_exec_output_name(const pdm_exec_plan *plan, size_t index);
 pdm_ir_type pdm_exec_input_type(const pdm_exec_plan *plan, size_t index);
@@ -65,6 +67,10 @@ typedef struct pdm_exec_options {
     pdm_exec_observe_fn observe;
     pdm_exec_enter_fn enter;
     void *user;
+    uint32_t before; /* known differences in which kernels follow 2.6; the plan has keep_all then */
+    /* With `before`: an op gave other results than it gives in 3.x, because of set. */
+    void (*parted)(void *user, const pdm_ir_op *op, uint32_t set);
+    void *parted_user;
     pdm_exec_trace *trace; /* borrowed; gathers what is run when. NULL: nothing is gathered */
 } pdm_exec_options;
 

@@ -739,7 +739,7 @@ void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain,
     truncating_body inner = {body, arg};
     if (!k->pool || n <= grain)
         body(arg, 0, n);
-    else if (k->legacy) /* the pool's threads have to know, too */
+    else if (k->before & PDM_DIFF_BIT(PDM_DIFF_HALF)) /* the pool's threads have to know, too */
         pdm_pool_for(k->pool, n, grain > 0 ? grain : 1, run_truncating, &inner);
     else
         pdm_pool_for(k->pool, n, grain > 0 ? grain : 1, body, arg);

@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 #include "base/diag.h"
+#include "exec/differences.h"
 #include "exec/value.h"
 #include "ir/op_info.h"
 
@@ -65,7 +66,9 @@ struct pdm_k {
     const char *const *out_slots;
     pdm_rng *rng;
     pdm_pool *pool;
-    bool legacy; /* 2.6.2 semantics where they differ from 3.x */
+    bool legacy;     /* called by the legacy interpreter: attributes are those of a legacy program */
+    uint32_t before; /* known differences in which it follows 2.6; others as 3.x */
+    uint32_t asked;  /* those that the kernel came to */
     pdm_kernel_fn reference; /* for fast kernels: what does the cases that they leave */
     /* Memory for results; NULL: pdm_tensor_alloc. A planner may hand out a place in its arena. */
     /* out_index from num_out on: elements of vector results, numbered over all of them. */
@@ -127,6 +130,9 @@ int64_t pdm_k_int_or(pdm_k *k, const char *name, int64_t fallback);
 double pdm_k_float_or(pdm_k *k, const char *name, double fallback);
 bool pdm_k_bool_or(pdm_k *k, const char *name, bool fallback);
 
+/* Whether to do as 2.6 does in a known difference. */
+bool pdm_k_before(pdm_k *k, pdm_difference which);
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 bool pdm_k_wants(const pdm_k *k, size_t index); /* somebody reads that result */
@@ -156,6 +162,11 @@ void pdm_k_parallel(pdm_k *k, int64_t n, int64_t grain,
 /* Memory (64-byte aligned, not cleared) until the kernel returns; NULL after a failure. */
 void *pdm_k_temp(pdm_k *k, size_t bytes);
 void pdm_k_temp_pool_deinit(pdm_k_temp_pool *pool); /* no call is in progress */
+/* Call a kernel; halves are rounded as k->before says. Failures are in k too. */
+PDM_MUST_USE pdm_status pdm_k_call(pdm_k *k, pdm_kernel_fn fn);
+/* Of the differences in k->before: those that made a finished call's results others than 3.x's,
+ * each by itself. The operands are as they were; calls with effects of their own tell none. */
+PDM_MUST_USE pdm_status pdm_k_differences(const pdm_k *done, pdm_kernel_fn fn, uint32_t *out_set);
 void pdm_k_end(pdm_k *k); /* for those who call kernels: frees what pdm_k_temp gave */
 void pdm_rng_seed(pdm_rng *rng, uint64_t seed);
 uint64_t pdm_rng_next(pdm_rng *rng);

@@ -262,6 +262,7 @@ static pdm_status run_kernel(session *s, const pdm_legacy_op *op)
         .rng = &rng,
         .pool = s->options.pool,
         .legacy = true,
+        .before = PDM_DIFF_ALL,
         .print = s->options.print,
         .print_self = s->options.user,
     };
@@ -271,12 +272,8 @@ static pdm_status run_kernel(session *s, const pdm_legacy_op *op)
         status = pdm_value_ref(at(s, op->aliases[i].old), at(s, op->aliases[i].slot));
     if (op->random)
         seed_op(s, op, &rng);
-    const bool before = pdm_half_truncate(true);
     if (status == PDM_OK)
-        status = op->fn(&k);
-    pdm_half_truncate(before);
-    if (status == PDM_OK)
-        status = k.status;
+        status = pdm_k_call(&k, op->fn);
     if (status == PDM_OK)
         apply_lods(s, op);
     else

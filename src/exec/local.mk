@@ -4,6 +4,9 @@ libpdm_exec_la_CFLAGS = $(PDM_LIB_CFLAGS)
 
 # executor
 libpdm_exec_la_SOURCES = \
+	src/exec/differences.c \
+	src/exec/differences.def \
+	src/exec/differences.h \
 	src/exec/element.c \
 	src/exec/executor.c \
 	src/exec/executor.h \

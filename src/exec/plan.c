@@ -389,6 +389,7 @@ static pdm_status output(builder *b, pdm_exec_instr *instr, const char *name_key
     pdm_ir_attr col = pdm_ir_op_attr(op, "col");
     pdm_exec_port port = {.name = text_attr(op, name_key),
                           .type = value ? value->type : NULL,
+                          .value = value,
                           .column = col && col->kind == PDM_IR_ATTR_I32 ? col->u.i
                                                                         : (int64_t)b->outputs.n};
 
@@ -717,6 +718,11 @@ void pdm_exec_plan_destroy(pdm_exec_plan *plan)
     pdm_ir_module_destroy(plan->lowered);
     pdm_arena_deinit(&plan->arena);
     free(plan);
+}
+
+const pdm_ir_value *pdm_exec_output_value(const pdm_exec_plan *plan, size_t index)
+{
+    return plan->outputs[index].value;
 }
 
 size_t pdm_exec_num_inputs(const pdm_exec_plan *plan)

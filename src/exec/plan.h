@@ -70,6 +70,7 @@ typedef struct pdm_exec_port {
     uint32_t slot;
     pdm_ir_type type;
     int64_t column;
+    const pdm_ir_value *value; /* outputs: what is fetched */
 } pdm_exec_port;
 
 /* A slot whose value is there before the run: a parameter, or a folded constant (name NULL). */

@@ -7,6 +7,8 @@ libpdm_ir_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_ir_la_SOURCES = \
 	src/ir/align.c \
 	src/ir/align.h \
+	src/ir/ancestors.c \
+	src/ir/ancestors.h \
 	src/ir/attr.c \
 	src/ir/context.c \
 	src/ir/decl.c \

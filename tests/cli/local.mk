@@ -4,6 +4,7 @@ cli_tests = \
 	tests/cli/bad.sh \
 	tests/cli/existing.sh \
 	tests/cli/graph.sh \
+	tests/cli/known.sh \
 	tests/cli/output.sh \
 	tests/cli/params.sh \
 	tests/cli/run.sh \

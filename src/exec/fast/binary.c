@@ -90,7 +90,7 @@ static pdm_status binary(pdm_k *k, rect_loop loop)
     job j = {.loop = loop};
     if (!x || !y)
         return k->status;
-    if (x->dtype != PDM_F32 || y->dtype != PDM_F32 || k->legacy)
+    if (x->dtype != PDM_F32 || y->dtype != PDM_F32 || k->before)
         return pdm_k_reference(k);
 
     if (!pdm_math_binary_walk(k, x, y, &shape, &j.walk))

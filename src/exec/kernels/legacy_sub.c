@@ -32,6 +32,7 @@ void pdm_sub_begin(pdm_sub *s, pdm_k *outer, const char *op)
         .rng = outer->rng,
         .pool = outer->pool,
         .legacy = outer->legacy,
+        .before = outer->before,
         .print = outer->print,
         .print_self = outer->print_self,
     };
@@ -212,6 +213,7 @@ pdm_status pdm_sub_run(pdm_sub *s)
     pdm_status status = s->fn(&s->call);
     if (status == PDM_OK)
         status = s->call.status;
+    k->asked |= s->call.asked;
     if (status == PDM_NOMEM)
         pdm_k_nomem(k);
     else if (status != PDM_OK)

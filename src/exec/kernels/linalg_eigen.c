@@ -304,7 +304,7 @@ static pdm_status ranks(pdm_k *k, const pdm_tensor *x, const limits *l)
         !pdm_batches_join(k, both.rank, both.dims, a ? a->rank : 0, a ? a->dims : NULL,
                           &by_absolute))
         return k->status;
-    pdm_tensor *out = pdm_mat_result(k, 0, k->legacy ? PDM_I32 : PDM_I64, both.rank, both.dims);
+    pdm_tensor *out = pdm_mat_result(k, 0, pdm_k_before(k, PDM_DIFF_RANK) ? PDM_I32 : PDM_I64, both.rank, both.dims);
     const int64_t small = m.rows < m.cols ? m.rows : m.cols;
     for (int64_t i = 0; out && PDM_K_OK(k) && i < both.count; i++) {
         pdm_arena arena;

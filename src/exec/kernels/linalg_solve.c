@@ -205,7 +205,7 @@ pdm_status pdm_kernel_lu(pdm_k *k)
     dims[x->rank - 2] = small;
     pdm_tensor *pivots = pdm_mat_result(k, 1, PDM_I32, x->rank - 1, dims);
     /* one flag even for a single matrix before 3.x */
-    const bool flag = k->legacy && x->rank == 2;
+    const bool flag = x->rank == 2 && pdm_k_before(k, PDM_DIFF_LU);
     pdm_tensor *infos =
         pdm_mat_result(k, 2, PDM_I32, flag ? 1 : x->rank - 2, flag ? PDM_DIMS(1) : dims);
     for (int64_t i = 0; PDM_K_OK(k) && i < m.count; i++) {

@@ -70,7 +70,7 @@ pdm_status pdm_kernel_hardshrink(pdm_k *k)
     static const pdm_unary legacy = {.loop = {PDM_UNARY_OF_FLOAT(hardshrink_legacy)}};
     static const pdm_math_param params[] = {{"threshold", 0.5}};
 
-    return with_params(k, k->legacy ? &legacy : &op, params, 1);
+    return with_params(k, pdm_k_before(k, PDM_DIFF_HARDSHRINK) ? &legacy : &op, params, 1);
 }
 
 WITH(hardsigmoid, CLAMP(v *P(0) + P(1), (T)0, (T)1), {"slope", 0.2}, {"offset", 0.5})

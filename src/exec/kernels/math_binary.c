@@ -189,7 +189,7 @@ PDM_K_BOOLS(PDM_BINARY_SAME, minimum, a &&b)
         static const pdm_binary legacy = {.loop = {PDM_K_FLOATS(PDM_BINARY_ROW, legacy_floats)     \
                                                        PDM_K_INTS(PDM_BINARY_ROW, rest)            \
                                                            PDM_K_BOOLS(PDM_BINARY_ROW, rest)}};    \
-        return pdm_math_binary(k, k->legacy ? &legacy : &op);                                      \
+        return pdm_math_binary(k, pdm_k_before(k, PDM_DIFF_NAN) ? &legacy : &op);                                      \
     }
 EXTREME(maximum, maximum_legacy, maximum, maximum)
 EXTREME(minimum, minimum_legacy, minimum, minimum)

@@ -288,7 +288,8 @@ pdm_status pdm_kernel_cast(pdm_k *k)
         return pdm_k_unsupported_dtype(k, dtype == PDM_UNDEFINED ? dtype : x->dtype);
     cast_job job = {.from = x->data, .from_dtype = x->dtype, .to_dtype = dtype};
 
-    job.truncate = k->legacy && dtype != x->dtype && (dtype == PDM_F16 || dtype == PDM_BF16);
+    job.truncate = dtype != x->dtype && (dtype == PDM_F16 || dtype == PDM_BF16) &&
+                   pdm_k_before(k, PDM_DIFF_HALF);
     job.to = pdm_math_out_typed(k, x, dtype);
     if (job.to)
         pdm_k_parallel(k, pdm_tensor_count(x), PDM_MATH_GRAIN, cast_range, &job);

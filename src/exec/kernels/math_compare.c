@@ -33,7 +33,7 @@ PDM_K_FLOATS(PDM_BINARY_BOOL, not_near, !NEAR(a, b))
             .loop = {PDM_K_FLOATS(PDM_BINARY_ROW, legacy_floats) PDM_K_INTS(PDM_BINARY_ROW, name)  \
                          PDM_K_BOOLS(PDM_BINARY_ROW, name) PDM_K_COMPLEXES(PDM_BINARY_ROW, name)}, \
             .out = PDM_BOOL};                                                                      \
-        return pdm_math_binary(k, k->legacy ? &legacy : &op);                                      \
+        return pdm_math_binary(k, pdm_k_before(k, PDM_DIFF_EQUAL) ? &legacy : &op);                                      \
     }
 EQUALITY(equal, near)
 EQUALITY(not_equal, not_near)
@@ -178,7 +178,7 @@ pdm_status pdm_kernel_equal_all(pdm_k *k)
     bool same = pdm_k_same_dims(x, y) && x->dtype == y->dtype;
     const int64_t count = same ? pdm_tensor_count(x) : 0;
 
-    if (k->legacy && pdm_dtype_is_float(x->dtype))
+    if (pdm_dtype_is_float(x->dtype) && pdm_k_before(k, PDM_DIFF_EQUAL))
         PDM_K_DISPATCH(k, x->dtype, PDM_K_FLOATS, near_all, x->data, y->data, count, &same);
     else
         PDM_K_DISPATCH(k, x->dtype, PDM_K_ALL, equal_all, x->data, y->data, count, &same);

@@ -110,7 +110,7 @@ pdm_status pdm_kernel_round(pdm_k *k)
     const double scale = pow(10.0, fabs((double)decimals));
 
     if (decimals == 0)
-        return pdm_math_unary(k, k->legacy ? &away : &even, NULL);
+        return pdm_math_unary(k, pdm_k_before(k, PDM_DIFF_ROUND) ? &away : &even, NULL);
     return pdm_math_unary(k, decimals > 0 ? &up : &down, &scale);
 }
 

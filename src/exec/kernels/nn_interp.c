@@ -21,7 +21,7 @@ static void take_scales(pdm_k *k, pdm_nn_interp *p, const double *scales, size_t
         }
         const size_t d = 3 - n + i;
         p->scale[d] = scale;
-        const double size = k->legacy ? (double)((float)p->w.in[d] * scale)
+        const double size = pdm_k_before(k, PDM_DIFF_INTERP) ? (double)((float)p->w.in[d] * scale)
                                       : (double)p->w.in[d] * scales[count == 1 ? 0 : i];
         p->w.out[d] = size < 1e9 ? (int64_t)size : -1;
     }

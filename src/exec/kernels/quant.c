@@ -279,7 +279,7 @@ static grid linear_grid(pdm_k *k)
     grid g = grid_of_bits(k, pdm_k_int(k, "bit_length"));
 
     g.away = pdm_k_int(k, "round_type") == 1;
-    if (!k->legacy) {
+    if (!pdm_k_before(k, PDM_DIFF_QUANT)) {
         g.low = (double)pdm_k_int(k, "qmin");
         g.high = (double)pdm_k_int(k, "qmax");
     }

@@ -261,14 +261,14 @@ pdm_status pdm_kernel_max(pdm_k *k)
 {
     static const pdm_reduce op = EXTREME_OP(max, max, -(double)INFINITY);
     static const pdm_reduce legacy = EXTREME_OP(max, max_legacy, -(double)INFINITY);
-    return reduce_with(k, k->legacy ? &legacy : &op);
+    return reduce_with(k, pdm_k_before(k, PDM_DIFF_NAN) ? &legacy : &op);
 }
 
 pdm_status pdm_kernel_min(pdm_k *k)
 {
     static const pdm_reduce op = EXTREME_OP(min, min, (double)INFINITY);
     static const pdm_reduce legacy = EXTREME_OP(min, min_legacy, (double)INFINITY);
-    return reduce_with(k, k->legacy ? &legacy : &op);
+    return reduce_with(k, pdm_k_before(k, PDM_DIFF_NAN) ? &legacy : &op);
 }
 
 /* ---- truth ----------------------------------------------------------------------------------- */

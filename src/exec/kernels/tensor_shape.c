@@ -26,7 +26,7 @@ static int64_t rest_of(const pdm_tensor *x, const int64_t *dims, size_t n)
 /* Dims of 0 copy x's (but in 3.x not those of a tensor without elements), -1 is the rest. */
 static bool new_shape(pdm_k *k, const pdm_tensor *x, int64_t *dims, size_t n)
 {
-    const bool copies = k->legacy || pdm_tensor_count(x) > 0;
+    const bool copies = pdm_tensor_count(x) > 0 || pdm_k_before(k, PDM_DIFF_RESHAPE);
     int64_t *rest = NULL;
 
     if (!pdm_shape_rank(k, n))

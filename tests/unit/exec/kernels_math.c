@@ -30,10 +30,11 @@ typedef struct named {
 typedef struct row {
     const char *op;
     values in[4];
-    named attrs[4];
+    named attrs[7];
     size_t result;
     values want; /* PDM_UNDEFINED: the kernel refuses */
     bool legacy;
+    uint32_t shows; /* legacy: the known difference from what is not */
 } row;
 
 #define VEC(type, n, ...) {.dtype = (type), .rank = 1, .dims = {(n)}, .v = {__VA_ARGS__}}
@@ -76,7 +77,7 @@ static const row rows[] = {
     /* NaN */
     {"pd_op.maximum", {F(3, NAN_, 1, 2), F(3, 1, NAN_, 3)}, .want = F(3, NAN_, NAN_, 3)},
     {"pd_op.maximum", {F(3, NAN_, 1, 2), F(3, 1, NAN_, 3)}, .want = F(3, 1, NAN_, 3),
-     .legacy = true},
+     .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_NAN)},
     {"pd_op.fmin", {F(3, NAN_, 1, 2), F(3, 1, NAN_, 3)}, .want = F(3, 1, 1, 2)},
     {"pd_op.relu", {F(3, NAN_, -1, INF_)}, .want = F(3, 0, 0, INF_)},
     {"pd_op.relu6", {F(3, NAN_, -1, 7)}, .want = F(3, NAN_, 0, 6)},
@@ -87,16 +88,18 @@ static const row rows[] = {
     {"pd_op.heaviside", {F(4, -1, 0, 1, NAN_), F(4, 5, 6, 7, 8)}, .want = F(4, 0, 6, 1, 0)},
     {"pd_op.equal", {F(3, NAN_, INF_, 0), F(3, NAN_, INF_, 1e-9)}, .want = B(3, 0, 1, 0)},
     {"pd_op.equal", {F(3, NAN_, INF_, 0), F(3, NAN_, INF_, 1e-9)}, .want = B(3, 0, 1, 1),
-     .legacy = true},
+     .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_EQUAL)},
     {"pd_op.isclose", {F(4, NAN_, INF_, 1, INF_), F(4, NAN_, INF_, INF_, 1)},
      .attrs = {{"equal_nan", 1}}, .want = B(4, 1, 1, 1, 0)},
     {"pd_op.softmax", {F(2, -100, 0)}, .want = F(2, 1.6038109e-28, 1)},
     {"pd_op.log_softmax", {F(2, -1000, 0)}, .want = F(2, -64, 0)},
     /* rounding, thresholds */
     {"pd_op.round", {F(4, 0.5, 1.5, -0.5, 2.5)}, .want = F(4, 0, 2, 0, 2)},
-    {"pd_op.round", {F(4, 0.5, 1.5, -0.5, 2.5)}, .want = F(4, 1, 2, -1, 3), .legacy = true},
+    {"pd_op.round", {F(4, 0.5, 1.5, -0.5, 2.5)}, .want = F(4, 1, 2, -1, 3), .legacy = true,
+     .shows = PDM_DIFF_BIT(PDM_DIFF_ROUND)},
     {"pd_op.hardshrink", {F(3, -0.5, 0.3, 0.5)}, .want = F(3, -0.5, 0, 0.5)},
-    {"pd_op.hardshrink", {F(3, -0.5, 0.3, 0.5)}, .want = F(3, 0, 0, 0), .legacy = true},
+    {"pd_op.hardshrink", {F(3, -0.5, 0.3, 0.5)}, .want = F(3, 0, 0, 0), .legacy = true,
+     .shows = PDM_DIFF_BIT(PDM_DIFF_HARDSHRINK)},
     {"pd_op.scale", {I(3, 1, 2, 3), S(PDM_F32, 2.5)}, .attrs = {{"bias", 0.5}},
      .want = I(3, 2, 4, 6)},
     {"pd_op.scale", {U(2, 1, 200), S(PDM_F32, 2)}, .want = U(2, 2, 144)},
@@ -117,9 +120,33 @@ static const row rows[] = {
      .want = D(4, 0.4769362762044699, -INF_, INF_, 3.4589107372795)},
     {"pd_op.i0e", {D(2, 0, 100)}, .want = D(2, 1, 0.039944373295787406)},
     {"pd_op.i1", {D(2, 1, -2)}, .want = D(2, 0.5651591039924851, -1.5906368546373291)},
+    /* what else 2.6 does otherwise; and where it does not show */
+    {"pd_op.round", {F(2, 0.4, 1.6)}, .want = F(2, 0, 2), .legacy = true},
+    {"pd_op.equal", {F(2, 0, 1), F(2, 0, 2)}, .want = B(2, 1, 0), .legacy = true},
+    {"pd_op.not_equal", {F(1, 1e-9), F(1, 0)}, .want = B(1, 0), .legacy = true,
+     .shows = PDM_DIFF_BIT(PDM_DIFF_EQUAL)},
+    {"pd_op.equal_all", {F(1, 1e-9), F(1, 0)}, .want = S(PDM_BOOL, 1), .legacy = true,
+     .shows = PDM_DIFF_BIT(PDM_DIFF_EQUAL)},
+    {"pd_op.min", {F(3, NAN_, 1, 2)}, .want = S(PDM_F32, 1), .legacy = true,
+     .shows = PDM_DIFF_BIT(PDM_DIFF_NAN)},
+    {"pd_op.matrix_rank", {MAT(PDM_F32, 2, 2, 1, 0, 0, 1)}, .attrs = {{"use_default_tol", 1}, {"hermitian", 0}},
+     .want = S(PDM_I32, 2), .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_RANK)},
+    {"pd_op.lu", {MAT(PDM_F32, 2, 2, 2, 0, 0, 1)}, .attrs = {{"pivot", 1}}, .result = 2,
+     .want = I(1, 0), .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_LU)},
+    {"pd_op.reshape", {MAT(PDM_F32, 2, 0, 0), L(2, 0, 0)}, .want = MAT(PDM_F32, 2, 0, 0),
+     .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_RESHAPE)},
+    {"pd_op.quantize_linear", {F(2, 10, -9), F(1, 4), F(1, 0)},
+     .attrs = {{"quant_axis", -1}, {"bit_length", 4}, {"qmin", -128}, {"qmax", 127}, {"round_type", 0},
+               {"is_test", 1}, {"only_observer", 0}},
+     .want = F(2, 7, -8), .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_QUANT)},
+    {"pd_op.add", {VEC(PDM_BF16, 1, 1), VEC(PDM_BF16, 1, 0.00714111328125)},
+     .want = VEC(PDM_BF16, 1, 1), .legacy = true, .shows = PDM_DIFF_BIT(PDM_DIFF_HALF)},
+    {"pd_op.add", {VEC(PDM_BF16, 1, 1), VEC(PDM_BF16, 1, 1)}, .want = VEC(PDM_BF16, 1, 2),
+     .legacy = true},
     /* reductions */
     {"pd_op.max", {F(3, NAN_, 1, 2)}, .want = S(PDM_F32, NAN_)},
-    {"pd_op.max", {F(3, NAN_, 1, 2)}, .want = S(PDM_F32, 2), .legacy = true},
+    {"pd_op.max", {F(3, NAN_, 1, 2)}, .want = S(PDM_F32, 2), .legacy = true,
+     .shows = PDM_DIFF_BIT(PDM_DIFF_NAN)},
     {"pd_op.max", {F(3, 2, 1, NAN_)}, .want = S(PDM_F32, NAN_), .legacy = true},
     {"pd_op.max", {F(0, 0)}, .want = NONE},
     {"pd_op.sum", {I(2, INT32_MAX, 1)}, .want = S(PDM_I64, 2147483648.0)},
@@ -180,7 +207,7 @@ static pdm_ir_attr attr_of(void *self, const char *name)
 {
     static struct pdm_ir_attr_s attr;
 
-    for (const named *a = self; a->name && a < (const named *)self + 4; a++) {
+    for (const named *a = self; a->name && a < (const named *)self + 7; a++) {
         if (strcmp(a->name, name) != 0)
             continue;
         memset(&attr, 0, sizeof attr);
@@ -222,7 +249,9 @@ START_TEST(edges)
 {
     const row *r = &rows[_i];
     pdm_value in[4], out[4], *ins[4] = {NULL}, *outs[4];
-    pdm_k k = {.op = r->op, .in = ins, .out = outs, .num_out = 4, .legacy = r->legacy};
+    pdm_k k = {.op = r->op, .in = ins, .out = outs, .num_out = 4, .legacy = r->legacy,
+               .before = r->legacy ? PDM_DIFF_ALL : 0};
+    uint32_t shows = 0;
 
     for (size_t i = 0; i < 4; i++) {
         pdm_value_init(&out[i]);
@@ -236,12 +265,16 @@ START_TEST(edges)
     k.attrs = (pdm_k_source){attr_of, (void *)(uintptr_t)r->attrs};
     const pdm_kernel_fn kernel = pdm_kernel_find(r->op);
     ck_assert_ptr_nonnull(kernel);
-    const pdm_status status = kernel(&k);
+    const pdm_status status = pdm_k_call(&k, kernel);
     ck_assert_msg((status != PDM_OK) == (r->want.dtype == PDM_UNDEFINED), "%s: %s", r->op,
                   k.message);
     if (status == PDM_OK)
         compare(&out[r->result].tensor, &r->want, r->op);
-    else
+    if (status == PDM_OK) {
+        ck_assert_int_eq(pdm_k_differences(&k, kernel, &shows), PDM_OK);
+        ck_assert_msg(shows == r->shows, "%s shows the differences %x, not %x", r->op, shows,
+                      r->shows);
+    } else
         ck_assert_msg(k.message[0] != '\0', "%s refused without a word", r->op);
     for (size_t i = 0; i < 4; i++) {
         if (ins[i])
@@ -285,11 +318,11 @@ START_TEST(conversions)
     pdm_value in, out, *ins[1] = {&in}, *outs[1] = {&out};
     pdm_dtype to = casts[_i].to;
     pdm_k k = {.op = "pd_op.cast", .in = ins, .num_in = 1, .out = outs, .num_out = 1,
-               .attrs = {dtype_attr, &to}, .legacy = casts[_i].legacy};
+               .attrs = {dtype_attr, &to}, .before = casts[_i].legacy ? PDM_DIFF_ALL : 0};
 
     fill(&in, &casts[_i].from);
     pdm_value_init(&out);
-    ck_assert_int_eq(pdm_kernel_find("pd_op.cast")(&k), PDM_OK);
+    ck_assert_int_eq(pdm_k_call(&k, pdm_kernel_find("pd_op.cast")), PDM_OK);
     compare(&out.tensor, &casts[_i].want, "cast");
     pdm_value_deinit(&in);
     pdm_value_deinit(&out);

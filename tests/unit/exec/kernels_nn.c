@@ -350,6 +350,7 @@ START_TEST(edges_of_ops)
     begin(&c, e->op);
     memcpy(c.attrs, e->attrs, sizeof c.attrs);
     c.k.legacy = e->legacy;
+    c.k.before = e->legacy ? PDM_DIFF_ALL : 0;
     for (size_t i = 0; i < 6; i++) {
         if (e->in[i].dtype == PDM_UNDEFINED)
             continue;
