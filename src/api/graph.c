@@ -226,10 +226,21 @@ pdm_status pdm_graph_dot(const pdm_graph *graph, char **out_text)
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
+static bool declares_param(const pdm_lg_program *program, const char *name)
+{
+    const char *there = pdm_intern_find(&program->strings, name, strlen(name));
+
+    for (size_t i = 0; there && i < program->num_blocks; i++) {
+        const pdm_lg_var *var = pdm_lg_block_var(&program->blocks[i], there);
+        if (var && pdm_lg_var_is_param(var))
+            return true;
+    }
+    return false;
+}
+
 /* Of the parameters that were found, those that the program has. */
 static pdm_status take_params(const pdm_model *from, pdm_model *to)
 {
-    const pdm_lg_block *block = &to->legacy->blocks[0];
     const char **names = pdm_arena_calloc(&to->arena, from->params.count, sizeof *names);
     size_t n = 0;
 
@@ -237,9 +248,7 @@ static pdm_status take_params(const pdm_model *from, pdm_model *to)
         return PDM_NOMEM;
     for (size_t i = 0; i < from->params.count; i++) {
         const char *name = from->params.items[i].name;
-        const char *there = pdm_intern_find(&to->legacy->strings, name, strlen(name));
-        const pdm_lg_var *var = there ? pdm_lg_block_var(block, there) : NULL;
-        if (var && pdm_lg_var_is_param(var))
+        if (declares_param(to->legacy, name))
             names[n++] = name;
     }
     PDM_TRY(pdm_api_params_subset(&from->params, names, n, &to->params));

@@ -1,6 +1,7 @@
 /* Running a legacy model as it is. */
 #include <string.h>
 
+#include "api/launch.h"
 #include "api/run.h"
 
 static pdm_status give_input(const pdm_legacy_plan *plan, pdm_legacy_session *session, size_t index,
@@ -78,6 +79,7 @@ pdm_status pdm_api_run_legacy(const pdm_model *model, const pdm_legacy_run_optio
     pdm_legacy_run_options given = {0};
     pdm_legacy_plan *plan = NULL;
     pdm_legacy_session *session = NULL;
+    pdm_api_launcher *launcher = NULL;
     pdm_status status;
 
     if (!model || !inputs || !outputs || model->kind != PDM_MODEL_LEGACY)
@@ -85,7 +87,7 @@ pdm_status pdm_api_run_legacy(const pdm_model *model, const pdm_legacy_run_optio
     PDM_API_OPTIONS(given, options);
     pdm_diag_sink sink = pdm_api_sink(model->context);
     const pdm_legacy_plan_options how = {.fetch = given.fetch, .num_fetch = given.num_fetch};
-    const pdm_legacy_options run = {.seed = given.seed,
+    pdm_legacy_options run = {.seed = given.seed,
                                     .max_iterations = given.max_iterations,
                                     .cancelled = given.cancelled,
                                     .print = given.print,
@@ -95,6 +97,9 @@ pdm_status pdm_api_run_legacy(const pdm_model *model, const pdm_legacy_run_optio
     PDM_TRY_GOTO(pdm_legacy_plan_create(model->legacy, model->context->schemas,
                                         model->has_params ? &model->params : NULL, &how, &sink,
                                         &plan));
+    PDM_TRY_GOTO(pdm_api_launcher_create(model->context, &run, &launcher));
+    run.launch = pdm_api_launch;
+    run.launch_user = launcher;
     PDM_TRY_GOTO(pdm_legacy_session_create(plan, &run, &session));
     PDM_TRY_GOTO(give_inputs(model, plan, session, inputs, &sink));
     PDM_TRY_GOTO(pdm_legacy_run(session, &sink));
@@ -102,5 +107,6 @@ pdm_status pdm_api_run_legacy(const pdm_model *model, const pdm_legacy_run_optio
 done:
     pdm_legacy_session_destroy(session);
     pdm_legacy_plan_destroy(plan);
+    pdm_api_launcher_destroy(launcher);
     return status;
 }

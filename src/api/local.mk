@@ -16,6 +16,8 @@ libpdm_api_la_SOURCES = \
 	src/api/dump.c \
 	src/api/find.c \
 	src/api/graph.c \
+	src/api/launch.c \
+	src/api/launch.h \
 	src/api/legacy_run.c \
 	src/api/model_info.c \
 	src/api/model_load.c \

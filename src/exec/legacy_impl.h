@@ -34,7 +34,8 @@ typedef enum pdm_legacy_kind {
     PDM_LEGACY_FETCH,
     PDM_LEGACY_WHILE,
     PDM_LEGACY_CONDITIONAL,
-    PDM_LEGACY_RECURRENT
+    PDM_LEGACY_RECURRENT,
+    PDM_LEGACY_LAUNCH
 } pdm_legacy_kind;
 
 /* What becomes of the LoD of a variable that an op wrote. */
@@ -62,6 +63,14 @@ typedef struct pdm_legacy_rnn {
     uint32_t num_in, num_out, num_states;
 } pdm_legacy_rnn;
 
+/* A cinn_launch op: places by argument. */
+typedef struct pdm_legacy_launch_plan {
+    int64_t key;
+    const pdm_lg_slot *in_slot, *shape_slot, *out_slot; /* may be NULL */
+    const uint32_t *in, *shapes, *out;
+    uint32_t num_in, num_shapes, num_out;
+} pdm_legacy_launch_plan;
+
 typedef struct pdm_legacy_op {
     pdm_legacy_kind kind;
     const pdm_lg_op *op;
@@ -87,6 +96,8 @@ typedef struct pdm_legacy_op {
     uint32_t num_lods;
     const uint32_t *released; /* slots that nothing reads after this op (block 0) */
     uint32_t num_released;
+    const uint32_t *stripped; /* slots of which only the shape is looked at after this op (block 0) */
+    uint32_t num_stripped;
     /* FEED, FETCH: the variable and the column; WHILE, CONDITIONAL: the condition */
     uint32_t slot, column;
     /* CONDITIONAL: run when none of these is empty; NULL: when the condition is true */
@@ -95,6 +106,7 @@ typedef struct pdm_legacy_op {
     int32_t sub_block;
     bool is_test;              /* WHILE */
     const pdm_legacy_rnn *rnn; /* RECURRENT */
+    const pdm_legacy_launch_plan *launch; /* LAUNCH */
 } pdm_legacy_op;
 
 typedef struct pdm_legacy_block {

@@ -512,6 +512,83 @@ static pdm_status run_recurrent(session *s, const pdm_legacy_op *op)
     return status;
 }
 
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* What a launch hands over. */
+typedef struct launch_room {
+    const pdm_tensor **in;
+    pdm_tensor *shapes, *out;
+} launch_room;
+
+static pdm_status give_tensors(session *s, const pdm_legacy_op *op, launch_room *room)
+{
+    const pdm_legacy_launch_plan *plan = op->launch;
+
+    for (uint32_t i = 0; i < plan->num_in; i++) {
+        const pdm_value *value = at(s, plan->in[i]);
+        if (value && !holds_nothing(value) && value->kind != PDM_VALUE_TENSOR)
+            return failed(s, op, PDM_INVALID_MODEL, "an input is no tensor");
+        room->in[i] = value && !holds_nothing(value) ? &value->tensor : NULL;
+    }
+    for (uint32_t i = 0; i < plan->num_shapes; i++) {
+        const pdm_value *value = at(s, plan->shapes[i]);
+        if (!value || value->kind != PDM_VALUE_TENSOR)
+            return failed(s, op, PDM_INVALID_MODEL, "an input is no tensor");
+        room->shapes[i].dtype = value->tensor.dtype;
+        room->shapes[i].rank = value->tensor.rank;
+        memcpy(room->shapes[i].dims, value->tensor.dims, sizeof value->tensor.dims);
+    }
+    return PDM_OK;
+}
+
+static pdm_status call_launch(session *s, const pdm_legacy_op *op, launch_room *room)
+{
+    const pdm_legacy_launch_plan *plan = op->launch;
+    const pdm_legacy_launch launch = {
+        .key = plan->key,
+        .in_names = plan->num_in ? plan->in_slot->args : NULL,
+        .in = room->in,
+        .num_in = plan->num_in,
+        .shape_names = plan->num_shapes ? plan->shape_slot->args : NULL,
+        .shapes = room->shapes,
+        .num_shapes = plan->num_shapes,
+        .out_names = plan->num_out ? plan->out_slot->args : NULL,
+        .out = room->out,
+        .num_out = plan->num_out,
+    };
+
+    if (!s->options.launch)
+        return failed(s, op, PDM_UNSUPPORTED, "nobody runs subgraphs here");
+    PDM_TRY(give_tensors(s, op, room));
+    const pdm_status status = s->options.launch(s->options.launch_user, &launch, s->sink);
+    if (status != PDM_OK)
+        return failed(s, op, status, "its subgraph cannot be run");
+    for (uint32_t i = 0; i < plan->num_out; i++) {
+        if (at(s, plan->out[i]) && room->out[i].dtype != PDM_UNDEFINED)
+            PDM_TRY(set_tensor(at(s, plan->out[i]), &room->out[i]));
+    }
+    if (s->options.observe)
+        s->options.observe(s->options.user, s, op->block, op->index);
+    return PDM_OK;
+}
+
+static pdm_status run_launch(session *s, const pdm_legacy_op *op)
+{
+    const pdm_legacy_launch_plan *plan = op->launch;
+    launch_room room = {calloc((size_t)plan->num_in + 1, sizeof *room.in),
+                        calloc((size_t)plan->num_shapes + 1, sizeof *room.shapes),
+                        calloc((size_t)plan->num_out + 1, sizeof *room.out)};
+    const pdm_status status =
+        room.in && room.shapes && room.out ? call_launch(s, op, &room) : PDM_NOMEM;
+
+    for (uint32_t i = 0; room.out && i < plan->num_out; i++)
+        pdm_tensor_deinit(&room.out[i]);
+    free(room.in);
+    free(room.shapes);
+    free(room.out);
+    return status;
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 static pdm_status run_op(session *s, const pdm_legacy_op *op)
@@ -529,8 +606,25 @@ static pdm_status run_op(session *s, const pdm_legacy_op *op)
         return run_conditional(s, op);
     case PDM_LEGACY_RECURRENT:
         return run_recurrent(s, op);
+    case PDM_LEGACY_LAUNCH:
+        return run_launch(s, op);
     }
     return PDM_INTERNAL;
+}
+
+/* Only the shape is looked at from here on. */
+static void strip_slot(session *s, uint32_t slot)
+{
+    pdm_value *value = &s->values[slot];
+    pdm_tensor shape = {0};
+
+    if (value->kind != PDM_VALUE_TENSOR)
+        return;
+    shape.dtype = value->tensor.dtype;
+    shape.rank = value->tensor.rank;
+    memcpy(shape.dims, value->tensor.dims, sizeof shape.dims);
+    pdm_tensor_deinit(&value->tensor);
+    value->tensor = shape;
 }
 
 static pdm_status run_block(session *s, int32_t block)
@@ -545,6 +639,8 @@ static pdm_status run_block(session *s, int32_t block)
             s->options.observe(s->options.user, s, block, b->ops[i].index);
         for (uint32_t k = 0; k < b->ops[i].num_released; k++)
             empty_slot(s, b->ops[i].released[k]);
+        for (uint32_t k = 0; k < b->ops[i].num_stripped; k++)
+            strip_slot(s, b->ops[i].stripped[k]);
     }
     return PDM_OK;
 }

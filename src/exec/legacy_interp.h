@@ -49,6 +49,21 @@ const char *pdm_legacy_output_name(const pdm_legacy_plan *plan, size_t index);
 /* Its declaration. */
 const pdm_lg_var *pdm_legacy_input_var(const pdm_legacy_plan *plan, size_t index);
 
+/* A cinn_launch op that is to be run: the subgraph that has the key, on these tensors by name. */
+typedef struct pdm_legacy_launch {
+    int64_t key;
+    const char *const *in_names;
+    const pdm_tensor *const *in; /* NULL: the variable has no value */
+    size_t num_in;
+    /* Inputs of which only element type and shape are there. */
+    const char *const *shape_names;
+    const pdm_tensor *shapes; /* without data */
+    size_t num_shapes;
+    const char *const *out_names;
+    pdm_tensor *out; /* to be filled; none initialised */
+    size_t num_out;
+} pdm_legacy_launch;
+
 typedef struct pdm_legacy_options {
     pdm_pool *pool;          /* borrowed; NULL: the caller's thread alone */
     uint64_t seed;           /* of random ops, as in the executor */
@@ -61,6 +76,9 @@ typedef struct pdm_legacy_options {
     /* When a turn of a loop, whose body is block, begins. */
     void (*enter)(void *user, pdm_legacy_session *session, int32_t block);
     void *user;
+    /* Runs cinn_launch ops; what is wrong is told to the sink. NULL: they fail. */
+    pdm_status (*launch)(void *launch_user, const pdm_legacy_launch *launch, pdm_diag_sink *sink);
+    void *launch_user;
 } pdm_legacy_options;
 
 /* options may be NULL. */

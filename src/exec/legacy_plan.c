@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "exec/legacy_impl.h"
+#include "legacy_graph/cinn_pass.h"
 
 typedef pdm_legacy_builder builder;
 
@@ -225,6 +226,29 @@ static pdm_status bind_recurrent(builder *b, pdm_legacy_op *op)
     return state_slots(b, op, "states", rnn->num_states, &rnn->after);
 }
 
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static pdm_status bind_launch(builder *b, pdm_legacy_op *op)
+{
+    pdm_legacy_launch_plan *launch = pdm_arena_calloc(&b->plan->arena, 1, sizeof *launch);
+    const pdm_lg_attr *key = pdm_lg_find_attr(op->op, PDM_LG_CINN_KEY);
+
+    if (!launch)
+        return PDM_NOMEM;
+    op->kind = PDM_LEGACY_LAUNCH;
+    op->launch = launch;
+    launch->in_slot = pdm_lg_find_input(op->op, PDM_LG_CINN_X);
+    launch->shape_slot = pdm_lg_find_input(op->op, PDM_LG_CINN_NO_NEED_X);
+    launch->out_slot = pdm_lg_find_output(op->op, PDM_LG_CINN_OUT);
+    if (!key || key->type != PDM_LG_LONG)
+        return pdm_legacy_refuse(b, PDM_D_LG_MISSING_ATTR, op, PDM_LG_CINN_KEY,
+                                 "op '%s' needs its attribute '%s'", op->op->type, PDM_LG_CINN_KEY);
+    launch->key = key->u.l;
+    PDM_TRY(pdm_legacy_arg_slots(b, op, launch->in_slot, &launch->in, &launch->num_in));
+    PDM_TRY(pdm_legacy_arg_slots(b, op, launch->shape_slot, &launch->shapes, &launch->num_shapes));
+    return pdm_legacy_arg_slots(b, op, launch->out_slot, &launch->out, &launch->num_out);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static pdm_status bind_op(builder *b, pdm_legacy_op *op)
@@ -233,6 +257,7 @@ static pdm_status bind_op(builder *b, pdm_legacy_op *op)
         const char *type;
         pdm_status (*bind)(builder *b, pdm_legacy_op *op);
     } special[] = {
+        {PDM_LG_CINN_LAUNCH, bind_launch},
         {"conditional_block", bind_conditional},
         {"conditional_block_infer", bind_conditional},
         {"recurrent", bind_recurrent},
@@ -374,9 +399,14 @@ static void note_use(const pdm_legacy_plan *plan, int32_t block, const char *nam
         last[slot] = number;
 }
 
+/* The number of the last op that uses a slot, and of the last one that looks at its data. */
+typedef struct last_uses {
+    uint32_t *any, *data;
+} last_uses;
+
 /* number: of the op of block 0 that it is, or is inside of, plus one. */
 static void note_uses(const pdm_legacy_plan *plan, const pdm_legacy_op *op, uint32_t number,
-                      uint32_t *last)
+                      const last_uses *last)
 {
     const pdm_lg_op *lg = op->op;
     const pdm_lg_slot *const sides[] = {lg->inputs, lg->outputs};
@@ -384,16 +414,22 @@ static void note_uses(const pdm_legacy_plan *plan, const pdm_legacy_op *op, uint
 
     for (int s = 0; s < 2; s++) {
         for (size_t i = 0; i < counts[s]; i++) {
-            for (size_t k = 0; k < sides[s][i].num_args; k++)
-                note_use(plan, op->block, sides[s][i].args[k], number, last);
+            const bool shape = op->launch && &sides[s][i] == op->launch->shape_slot;
+            for (size_t k = 0; k < sides[s][i].num_args; k++) {
+                note_use(plan, op->block, sides[s][i].args[k], number, last->any);
+                if (!shape)
+                    note_use(plan, op->block, sides[s][i].args[k], number, last->data);
+            }
         }
     }
     for (size_t i = 0; i < lg->num_attrs; i++) {
         const pdm_lg_attr *a = &lg->attrs[i];
-        if (a->type == PDM_LG_VAR)
-            note_use(plan, op->block, a->u.s, number, last);
-        for (size_t k = 0; a->type == PDM_LG_VARS && k < a->count; k++)
-            note_use(plan, op->block, a->u.strings[k], number, last);
+        const size_t n = a->type == PDM_LG_VAR ? 1 : a->type == PDM_LG_VARS ? a->count : 0;
+        for (size_t k = 0; k < n; k++) {
+            const char *name = a->type == PDM_LG_VAR ? a->u.s : a->u.strings[k];
+            note_use(plan, op->block, name, number, last->any);
+            note_use(plan, op->block, name, number, last->data);
+        }
     }
 }
 
@@ -409,33 +445,48 @@ static uint32_t top_op_of(const pdm_legacy_plan *plan, int32_t block)
     return 0;
 }
 
-/* last: by slot, the number of the op after which its value goes; 0: it stays. */
-static pdm_status release_lists(pdm_legacy_plan *plan, const uint32_t *last)
+/* Slots in lists by the op that last names for them; 0: in none. */
+static pdm_status lists_of(pdm_legacy_plan *plan, const uint32_t *last, uint32_t **out_counts,
+                           uint32_t **out_lists)
 {
-    pdm_legacy_block *top = &plan->blocks[0];
-    const size_t n = plan->slots.n;
+    const size_t num_ops = plan->blocks[0].num_ops, n = plan->slots.n;
+    uint32_t *counts = pdm_arena_calloc(&plan->arena, num_ops + 2, sizeof *counts);
     uint32_t *all = pdm_arena_calloc(&plan->arena, n + 1, sizeof *all);
 
-    if (!all)
+    if (!counts || !all)
         return PDM_NOMEM;
     for (size_t i = 0; i < n; i++) {
         if (last[i])
-            top->ops[last[i] - 1].num_released++;
+            counts[last[i] + 1]++;
     }
-    for (size_t i = 0; i < top->num_ops; i++) {
-        top->ops[i].released = all;
-        all += top->ops[i].num_released;
-    }
-    for (size_t i = n; i-- > 0;) { /* each list is filled from its end */
-        if (last[i]) {
-            pdm_legacy_op *op = &top->ops[last[i] - 1];
-            uint32_t *list = (uint32_t *)(uintptr_t)op->released;
-            list[--op->num_released] = (uint32_t)i;
-        }
-    }
+    for (size_t i = 2; i < num_ops + 2; i++) /* where each list begins */
+        counts[i] += counts[i - 1];
     for (size_t i = 0; i < n; i++) {
         if (last[i])
-            top->ops[last[i] - 1].num_released++;
+            all[counts[last[i]]++] = (uint32_t)i;
+    }
+    *out_counts = counts; /* now where each ends */
+    *out_lists = all;
+    return PDM_OK;
+}
+
+static pdm_status release_lists(pdm_legacy_plan *plan, const last_uses *last)
+{
+    pdm_legacy_block *top = &plan->blocks[0];
+    uint32_t *ends, *lists, *strip_ends, *strips;
+
+    PDM_TRY(lists_of(plan, last->any, &ends, &lists));
+    for (size_t i = 0; i < plan->slots.n; i++) {
+        if (last->any[i] == 0 || last->data[i] == last->any[i])
+            last->data[i] = 0; /* goes as a whole, or stays */
+    }
+    PDM_TRY(lists_of(plan, last->data, &strip_ends, &strips));
+    for (size_t i = 0; i < top->num_ops; i++) {
+        const uint32_t begin = i ? ends[i] : 0, strip = i ? strip_ends[i] : 0;
+        top->ops[i].released = lists + begin;
+        top->ops[i].num_released = ends[i + 1] - begin;
+        top->ops[i].stripped = strips + strip;
+        top->ops[i].num_stripped = strip_ends[i + 1] - strip;
     }
     return PDM_OK;
 }
@@ -443,23 +494,27 @@ static pdm_status release_lists(pdm_legacy_plan *plan, const uint32_t *last)
 static pdm_status find_last_uses(builder *b)
 {
     pdm_legacy_plan *plan = b->plan;
-    uint32_t *last = calloc(plan->slots.n + 1, sizeof *last);
+    const last_uses last = {calloc(plan->slots.n + 1, sizeof *last.any),
+                            calloc(plan->slots.n + 1, sizeof *last.data)};
+    pdm_status status = PDM_NOMEM;
 
-    if (!last)
-        return PDM_NOMEM;
+    if (!last.any || !last.data)
+        goto done;
     for (size_t i = 0; i < plan->program->num_blocks; i++) {
         const uint32_t top = i ? top_op_of(plan, (int32_t)i) : 0;
         for (size_t k = 0; k < plan->blocks[i].num_ops && (top || i == 0); k++)
-            note_uses(plan, &plan->blocks[i].ops[k], i ? top : (uint32_t)k + 1, last);
+            note_uses(plan, &plan->blocks[i].ops[k], i ? top : (uint32_t)k + 1, &last);
     }
     for (size_t i = 0; i < plan->slots.n; i++) {
         if (plan->slots.v[i].persistable)
-            last[i] = 0;
+            last.any[i] = 0;
     }
     for (size_t i = 0; i < plan->outputs.n; i++)
-        last[plan->outputs.v[i].slot] = 0;
-    const pdm_status status = release_lists(plan, last);
-    free(last);
+        last.any[plan->outputs.v[i].slot] = 0;
+    status = release_lists(plan, &last);
+done:
+    free(last.any);
+    free(last.data);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /*
- * pdm-run [--legacy | --json] [--fast] [--digest] [--expect FILE] [--seed N]
- *         [--threads N] PATH [IO.npz...]...
+ * pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] [--expect FILE]
+ *         [--seed N] [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
  * files after it are its input sets; without any, io.npz, io2.npz, ... of its folder are taken. All
@@ -11,7 +11,9 @@
  *   ok NAME              within rtol and atol 1e-5 (float16 and bfloat16 1e-3), others exact
  *   no NAME: REASON      the first difference, a missing kernel, an error
  *
- * and at last `N of M`. LoD is compared, too. With --legacy, legacy models run as they are. With
+ * and at last `N of M`. LoD is compared, too. With --legacy, legacy models run as they are; with
+ * --launch after build_cinn_pass, its subgraphs by the executor (--launch-in-place: with ops that
+ * write what they read in them, too), and a line `launches: N of M structures` tells how many. With
  * --json a legacy model is converted, written as JSON, and what is run is that file; `none NAME:
  * REASON` when there can be no such file. With --digest a line `bits NAME HASH` tells of all bits of
  * the outputs, whatever they are, and the second round must give the same. --expect takes the
@@ -25,6 +27,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/launch.h"
 #include "base/npz.h"
 #include "exec/executor.h"
 #include "exec/legacy_interp.h"
@@ -38,7 +41,8 @@ typedef struct tally {
     uint64_t seed;
     pdm_pool *pool;
     const char *expect; /* where expected outputs are, or NULL: with the inputs */
-    bool legacy, json, fast, digest;
+    bool legacy, launch, inplace, json, fast, digest;
+    pdm_api_launch_stats launches;
     uint64_t last_bits[MAX_SETS];
     bool last_ok[MAX_SETS]; /* by input set of the model at hand */
     char reason[2048];      /* what was told about the set at hand */
@@ -134,6 +138,7 @@ typedef struct machine {
     pdm_exec_session *session;
     pdm_legacy_plan *legacy_plan;
     pdm_legacy_session *legacy_session;
+    pdm_api_launcher *launcher;
 } machine;
 
 static size_t num_inputs(const machine *m)
@@ -421,10 +426,33 @@ static pdm_status through_json(const char *folder, written *files, pdm_model **m
     return status;
 }
 
+/* Put the program after build_cinn_pass in the model's place. */
+static pdm_status after_pass(const tally *t, const char *folder, pdm_model **model)
+{
+    char text[4096];
+    const char *names[256];
+    pdm_graph_options options = {
+        .size = sizeof options, .skip_gc = names, .allow_inplace = t->inplace};
+    pdm_graph *graph = NULL;
+    pdm_model *after = NULL;
+
+    if ((*model)->outputs.count == 0)
+        options.num_skip_gc = read_fetch(folder, text, sizeof text, names, 256);
+    pdm_status status = pdm_graph_create(*model, &options, &graph);
+    if (status == PDM_OK)
+        status = pdm_graph_model(graph, *model, &after);
+    pdm_graph_destroy(graph);
+    if (status == PDM_OK) {
+        pdm_model_destroy(*model);
+        *model = after;
+    }
+    return status;
+}
+
 static pdm_status make_legacy(tally *t, pdm_model *model, const char *folder, pdm_diag_sink *sink,
                               machine *m)
 {
-    const pdm_legacy_options run_options = {.seed = t->seed, .pool = t->pool};
+    pdm_legacy_options run_options = {.seed = t->seed, .pool = t->pool};
     pdm_legacy_plan_options options = {0};
     char text[4096];
     const char *names[256];
@@ -432,6 +460,11 @@ static pdm_status make_legacy(tally *t, pdm_model *model, const char *folder, pd
     if (model->outputs.count == 0) {
         options.num_fetch = read_fetch(folder, text, sizeof text, names, 256);
         options.fetch = names;
+    }
+    if (t->launch) {
+        PDM_TRY(pdm_api_launcher_create(model->context, &run_options, &m->launcher));
+        run_options.launch = pdm_api_launch;
+        run_options.launch_user = m->launcher;
     }
     PDM_TRY(pdm_legacy_plan_create(model->legacy, model->context->schemas,
                                    model->has_params ? &model->params : NULL, &options, sink,
@@ -495,6 +528,8 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
                      pdm_model_path(model));
         if (t->json)
             status = through_json(folder, &files, &model);
+        if (t->launch && model->kind == PDM_MODEL_LEGACY)
+            status = after_pass(t, folder, &model);
     }
     if (status == PDM_OK) {
         status = t->legacy && model->kind == PDM_MODEL_LEGACY
@@ -521,6 +556,11 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
     pdm_exec_plan_destroy(m.plan);
     pdm_legacy_session_destroy(m.legacy_session);
     pdm_legacy_plan_destroy(m.legacy_plan);
+    if (m.launcher) {
+        t->launches.launches += pdm_api_launcher_stats(m.launcher).launches;
+        t->launches.compiled += pdm_api_launcher_stats(m.launcher).compiled;
+    }
+    pdm_api_launcher_destroy(m.launcher);
     pdm_ir_module_destroy(owned);
     pdm_model_destroy(model);
     pdm_context_destroy(context);
@@ -541,6 +581,10 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
         const bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--legacy"))
             t->legacy = true;
+        else if (!strcmp(argv[i], "--launch"))
+            t->legacy = t->launch = true;
+        else if (!strcmp(argv[i], "--launch-in-place"))
+            t->legacy = t->launch = t->inplace = true;
         else if (!strcmp(argv[i], "--json"))
             t->json = true;
         else if (!strcmp(argv[i], "--fast"))
@@ -566,8 +610,8 @@ int main(int argc, char **argv)
     int i = read_options(&t, &threads, argc, argv);
 
     if (i == 0) {
-        fputs("usage: pdm-run [--legacy | --json] [--fast] [--digest] [--expect FILE] [--seed N] "
-              "[--threads N] PATH [IO.npz...] ...\n",
+        fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] "
+              "[--expect FILE] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;
     }
@@ -580,6 +624,8 @@ int main(int argc, char **argv)
         run_model(&t, argv[i], argv + i + 1, sets);
         i += 1 + sets;
     }
+    if (t.launch)
+        printf("launches: %zu of %zu structures\n", t.launches.launches, t.launches.compiled);
     printf("%zu of %zu\n", t.ok, t.total);
     pdm_pool_destroy(t.pool);
     return t.ok == t.total ? 0 : 1;

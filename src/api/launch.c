@@ -1,0 +1,328 @@
+#include "api/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "exec/executor.h"
+#include "legacy_graph/cinn_extract.h"
+#include "legacy_graph/cinn_pass.h"
+#include "legacy_graph/names.h"
+#include "legacy_graph/write.h"
+#include "translator/translate.h"
+
+/* A structure with types of inputs, ready to run. */
+typedef struct compiled {
+    pdm_buf structure; /* the program with variables named by position */
+    pdm_lg_program *program;
+    pdm_ir_module *module;
+    pdm_exec_plan *plan;
+    pdm_exec_session *session;
+    const uint32_t *inputs; /* by input of the plan: column of the subgraph's feed; malloc'ed */
+} compiled;
+
+/* A key with types of inputs: found without looking at the structure. */
+typedef struct known {
+    int64_t key;
+    pdm_buf types;
+    size_t index; /* of the compiled structure */
+} known;
+
+struct pdm_api_launcher {
+    pdm_context *context;
+    pdm_exec_options options;
+    struct {
+        compiled *v;
+        size_t n, cap;
+    } compiled;
+    struct {
+        known *v;
+        size_t n, cap;
+    } known;
+    size_t launches;
+};
+
+/* Tensors by column of the subgraph's feeds. */
+typedef struct inputs {
+    pdm_tensor *v; /* references; those of which only the shape is known have no data */
+    size_t n;
+} inputs;
+
+pdm_status pdm_api_launcher_create(pdm_context *context, const pdm_legacy_options *options,
+                                   pdm_api_launcher **out_launcher)
+{
+    pdm_api_launcher *launcher = calloc(1, sizeof *launcher);
+
+    if (!launcher)
+        return PDM_NOMEM;
+    launcher->context = context;
+    launcher->options = (pdm_exec_options){.pool = options->pool,
+                                           .seed = options->seed,
+                                           .max_iterations = options->max_iterations,
+                                           .cancelled = options->cancelled,
+                                           .print = options->print,
+                                           .user = options->user};
+    *out_launcher = launcher;
+    return PDM_OK;
+}
+
+static void compiled_deinit(compiled *c)
+{
+    pdm_exec_session_destroy(c->session);
+    pdm_exec_plan_destroy(c->plan);
+    pdm_ir_module_destroy(c->module);
+    pdm_lg_program_destroy(c->program);
+    pdm_buf_deinit(&c->structure);
+    free((void *)(uintptr_t)c->inputs);
+}
+
+void pdm_api_launcher_destroy(pdm_api_launcher *launcher)
+{
+    if (!launcher)
+        return;
+    for (size_t i = 0; i < launcher->compiled.n; i++)
+        compiled_deinit(&launcher->compiled.v[i]);
+    for (size_t i = 0; i < launcher->known.n; i++)
+        pdm_buf_deinit(&launcher->known.v[i].types);
+    PDM_VEC_FREE(&launcher->compiled);
+    PDM_VEC_FREE(&launcher->known);
+    free(launcher);
+}
+
+pdm_api_launch_stats pdm_api_launcher_stats(const pdm_api_launcher *launcher)
+{
+    return (pdm_api_launch_stats){launcher->launches, launcher->compiled.n};
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static pdm_status refuse(pdm_diag_sink *sink, const char *var, const char *what)
+{
+    pdm_loc loc = PDM_NOWHERE;
+
+    loc.op_type = PDM_LG_CINN_LAUNCH;
+    loc.var = var;
+    return pdm_diag(sink, PDM_D_LG_LAUNCH, &loc, NULL, "%s", what);
+}
+
+static pdm_status find_input(const pdm_legacy_launch *launch, const char *name, pdm_tensor *out,
+                             pdm_diag_sink *sink)
+{
+    for (size_t i = 0; i < launch->num_in; i++) {
+        if (strcmp(launch->in_names[i], name) != 0)
+            continue;
+        if (!launch->in[i])
+            return refuse(sink, name, "an input of a subgraph has no value");
+        pdm_tensor_ref(out, launch->in[i]);
+        return PDM_OK;
+    }
+    for (size_t i = 0; i < launch->num_shapes; i++) {
+        if (!strcmp(launch->shape_names[i], name)) {
+            *out = launch->shapes[i];
+            return PDM_OK;
+        }
+    }
+    return refuse(sink, name, "a launch does not give an input of its subgraph");
+}
+
+static pdm_status take_inputs(const pdm_lg_graph *subgraph, const pdm_legacy_launch *launch,
+                              inputs *in, pdm_diag_sink *sink)
+{
+    in->v = calloc(launch->num_in + launch->num_shapes + 1, sizeof *in->v);
+    if (!in->v)
+        return PDM_NOMEM;
+    /* Feeds are made in the order of their columns. */
+    for (size_t i = 0; i < subgraph->nodes.n; i++) {
+        const pdm_lg_node *node = subgraph->nodes.v[i];
+        if (!node || node->kind != PDM_LG_NODE_OP || strcmp(node->name, "feed") != 0)
+            continue;
+        if (in->n == launch->num_in + launch->num_shapes)
+            return refuse(sink, node->outputs.v[0]->name,
+                          "a launch gives fewer inputs than its subgraph has");
+        PDM_TRY(find_input(launch, node->outputs.v[0]->name, &in->v[in->n], sink));
+        in->n++;
+    }
+    return PDM_OK;
+}
+
+static void put_types(const inputs *in, pdm_buf *buf)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        const pdm_tensor *t = &in->v[i];
+        const int32_t head[2] = {(int32_t)t->dtype, t->rank};
+        pdm_buf_put(buf, head, sizeof head);
+        pdm_buf_put(buf, t->dims, (size_t)t->rank * sizeof *t->dims);
+    }
+}
+
+/* ---- compilation ----------------------------------------------------------------------------- */
+
+/* "v3" is variable 3: the column of the input of that name. */
+static pdm_status map_inputs(compiled *c, pdm_diag_sink *sink)
+{
+    const size_t n = pdm_exec_num_inputs(c->plan);
+    const pdm_lg_block *block = &c->program->blocks[0];
+    uint32_t *columns = calloc(n + 1, sizeof *columns);
+
+    if (!columns)
+        return PDM_NOMEM;
+    c->inputs = columns;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = pdm_exec_input_name(c->plan, i);
+        bool found = false;
+        for (size_t k = 0; k < block->num_ops && !found; k++) {
+            const pdm_lg_op *op = &block->ops[k];
+            found = !strcmp(op->type, "feed") && !strcmp(op->outputs[0].args[0], name);
+            if (found)
+                columns[i] = (uint32_t)pdm_lg_find_attr(op, "col")->u.i;
+        }
+        if (!found)
+            return refuse(sink, name, "a translated subgraph has an input that nothing feeds");
+    }
+    return PDM_OK;
+}
+
+static pdm_status translate(pdm_api_launcher *l, compiled *c, pdm_diag_sink *sink)
+{
+    const pdm_tr_options tr = {.allow_legacy = true};
+
+    PDM_TRY(pdm_tr_translate(l->context->ir, l->context->schemas, c->program, &tr, sink, &c->module));
+    PDM_TRY(pdm_ir_verify(c->module, sink));
+    PDM_TRY(pdm_exec_plan_create(c->module, NULL, NULL, sink, &c->plan));
+    PDM_TRY(pdm_exec_session_create(c->plan, &l->options, &c->session));
+    return map_inputs(c, sink);
+}
+
+static pdm_status compile(pdm_api_launcher *l, const pdm_lg_graph *subgraph, const inputs *in,
+                          pdm_diag_sink *sink, size_t *out_index)
+{
+    const pdm_tensor **types = calloc(in->n + 1, sizeof *types);
+    const pdm_lg_extract_options how = {.feed_params = true, .by_position = true, .types = types};
+    compiled made = {.program = NULL};
+    pdm_status status = types ? PDM_OK : PDM_NOMEM;
+
+    for (size_t i = 0; types && i < in->n; i++)
+        types[i] = &in->v[i];
+    if (status == PDM_OK)
+        status = pdm_lg_cinn_extract(subgraph, &how, sink, &made.program);
+    free(types);
+    if (status == PDM_OK)
+        status = pdm_lg_write(made.program, &made.structure);
+    for (size_t i = 0; i < l->compiled.n && status == PDM_OK; i++) {
+        const pdm_buf *other = &l->compiled.v[i].structure;
+        if (other->size != made.structure.size ||
+            memcmp(other->data, made.structure.data, other->size) != 0)
+            continue;
+        *out_index = i;
+        compiled_deinit(&made);
+        return PDM_OK;
+    }
+    if (status == PDM_OK)
+        status = translate(l, &made, sink);
+    if (status == PDM_OK && !PDM_VEC_PUSH(&l->compiled, made))
+        status = PDM_NOMEM;
+    if (status != PDM_OK) {
+        compiled_deinit(&made);
+        return status;
+    }
+    *out_index = l->compiled.n - 1;
+    return PDM_OK;
+}
+
+static pdm_status find_compiled(pdm_api_launcher *l, int64_t key, const pdm_lg_graph *subgraph,
+                                const inputs *in, pdm_diag_sink *sink, size_t *out_index)
+{
+    known made = {.key = key};
+    pdm_status status;
+
+    put_types(in, &made.types);
+    status = pdm_buf_ok(&made.types) ? PDM_OK : PDM_NOMEM;
+    for (size_t i = 0; i < l->known.n && status == PDM_OK; i++) {
+        const known *k = &l->known.v[i];
+        if (k->key != key || k->types.size != made.types.size ||
+            (k->types.size && memcmp(k->types.data, made.types.data, k->types.size) != 0))
+            continue;
+        *out_index = k->index;
+        pdm_buf_deinit(&made.types);
+        return PDM_OK;
+    }
+    if (status == PDM_OK)
+        status = compile(l, subgraph, in, sink, &made.index);
+    if (status == PDM_OK && !PDM_VEC_PUSH(&l->known, made))
+        status = PDM_NOMEM;
+    if (status != PDM_OK) {
+        pdm_buf_deinit(&made.types);
+        return status;
+    }
+    *out_index = made.index;
+    return PDM_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Whatever the data are: nothing looks at them. */
+static pdm_status fill_shape(pdm_tensor *tensor)
+{
+    pdm_tensor made = {0};
+
+    if (tensor->data || tensor->dtype == PDM_UNDEFINED)
+        return PDM_OK;
+    PDM_TRY(pdm_tensor_alloc(&made, tensor->dtype, tensor->rank, tensor->dims));
+    memset(made.data, 0, pdm_tensor_bytes(&made));
+    *tensor = made;
+    return PDM_OK;
+}
+
+static pdm_status set_inputs(const compiled *c, inputs *in)
+{
+    for (size_t i = 0; i < pdm_exec_num_inputs(c->plan); i++) {
+        pdm_tensor *tensor = &in->v[c->inputs[i]];
+        PDM_TRY(fill_shape(tensor));
+        pdm_exec_set_input(c->session, i, tensor);
+    }
+    return PDM_OK;
+}
+
+/* Nothing of the run stays in the session, whose memory the next launch uses again. */
+static pdm_status take_outputs(const compiled *c, const pdm_lg_names *names,
+                               const pdm_legacy_launch *launch, pdm_diag_sink *sink)
+{
+    for (size_t i = 0; i < launch->num_out; i++) {
+        size_t column = 0;
+        while (column < names->n && strcmp(names->v[column], launch->out_names[i]) != 0)
+            column++;
+        const pdm_value *value =
+            column < pdm_exec_num_outputs(c->plan) ? pdm_exec_output(c->session, column) : NULL;
+        if (!value || value->kind != PDM_VALUE_TENSOR)
+            return refuse(sink, launch->out_names[i], "a subgraph does not give an output");
+        PDM_TRY(pdm_tensor_copy(&launch->out[i], &value->tensor));
+    }
+    return PDM_OK;
+}
+
+static pdm_status run(pdm_api_launcher *l, const pdm_lg_graph *subgraph,
+                      const pdm_legacy_launch *launch, inputs *in, pdm_diag_sink *sink)
+{
+    size_t index;
+
+    PDM_TRY(take_inputs(subgraph, launch, in, sink));
+    PDM_TRY(find_compiled(l, launch->key, subgraph, in, sink, &index));
+    const compiled *c = &l->compiled.v[index];
+    PDM_TRY(set_inputs(c, in));
+    PDM_TRY(pdm_exec_run(c->session, sink));
+    l->launches++;
+    return take_outputs(c, pdm_lg_graph_get(subgraph, PDM_LG_CINN_OUTPUT_VARS), launch, sink);
+}
+
+pdm_status pdm_api_launch(void *launch_user, const pdm_legacy_launch *launch, pdm_diag_sink *sink)
+{
+    const pdm_lg_graph *subgraph;
+    inputs in = {NULL, 0};
+
+    PDM_TRY(pdm_lg_cinn_table_get(pdm_lg_cinn_table_shared(), launch->key, sink, &subgraph));
+    const pdm_status status = run(launch_user, subgraph, launch, &in, sink);
+    for (size_t i = 0; i < in.n; i++)
+        pdm_tensor_deinit(&in.v[i]);
+    free(in.v);
+    return status;
+}
