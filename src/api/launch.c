@@ -59,6 +59,8 @@ pdm_status pdm_api_launcher_create(pdm_context *context, const pdm_legacy_option
     launcher->options = (pdm_exec_options){.pool = options->pool,
                                            .seed = options->seed,
                                            .max_iterations = options->max_iterations,
+                                           /* As what is around the launch. */
+                                           .before = PDM_DIFF_ALL,
                                            .cancelled = options->cancelled,
                                            .print = options->print,
                                            .user = options->user};
@@ -185,10 +187,11 @@ static pdm_status map_inputs(compiled *c, pdm_diag_sink *sink)
 static pdm_status translate(pdm_api_launcher *l, compiled *c, pdm_diag_sink *sink)
 {
     const pdm_tr_options tr = {.allow_legacy = true};
+    const pdm_exec_plan_options how = {.keep_all = true};
 
     PDM_TRY(pdm_tr_translate(l->context->ir, l->context->schemas, c->program, &tr, sink, &c->module));
     PDM_TRY(pdm_ir_verify(c->module, sink));
-    PDM_TRY(pdm_exec_plan_create(c->module, NULL, NULL, sink, &c->plan));
+    PDM_TRY(pdm_exec_plan_create(c->module, NULL, &how, sink, &c->plan));
     PDM_TRY(pdm_exec_session_create(c->plan, &l->options, &c->session));
     return map_inputs(c, sink);
 }

@@ -26,6 +26,8 @@ SOURCES = {
     "json": ("from our .json", ["--json"]),
     "json331": ("from the .json of Paddle 3.3.1", []),
     "legacy": ("from .pdmodel, as it is", ["--legacy"]),
+    "launch": ("from .pdmodel, subgraphs launched", ["--launch"]),
+    "launch2": ("from .pdmodel, subgraphs with in-place ops launched", ["--launch-in-place"]),
 }
 WAYS = [("1 thread", ["--threads", "1"]), ("2 threads", ["--threads", "2"])]
 BATCH = 40
@@ -233,7 +235,7 @@ def main(argv):
         models.append(Model(name, folder))
     point, count = tap()
     matrix = Matrix(pdm_run, read_table(table), refs, point, print)
-    sources = ("pir", "json", "legacy")
+    sources = ("pir", "json", "legacy", "launch", "launch2")
     for source in sources:
         matrix.run(source, models)
         matrix.same_threads(source)
