@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/params.h"
-#include "ir/ir.h"
+#include "ir/op_info.h"
 #include "ir/pir_json.h"
 #include "legacy_graph/program.h"
 #include "legacy_graph/schema.h"
@@ -28,6 +28,13 @@ typedef struct pdm_api_tensors {
     size_t count;
 } pdm_api_tensors;
 
+/* The builtin.parameter ops of a module and their names, sorted by name, each once. */
+typedef struct pdm_api_module_param_list {
+    const pdm_ir_op **ops; /* in the model's arena; NULL: not gathered yet */
+    const char **names;
+    size_t count;
+} pdm_api_module_param_list;
+
 struct pdm_model {
     pdm_context *context;
     pdm_model_kind kind;
@@ -38,6 +45,7 @@ struct pdm_model {
     pdm_ir_module *pir;      /* PIR */
     pdm_ir_json_layout layout;
     pdm_params params; /* headers, in name order; those of a converted model are the ones it uses */
+    pdm_api_module_param_list module_params; /* PIR */
     bool has_params;   /* params holds what the program needs (perhaps nothing) */
     pdm_api_tensors inputs, outputs, param_infos;
     const bool *block_owned; /* LEGACY: by block, whether an op of its parent owns it */
@@ -83,10 +91,9 @@ bool pdm_api_has_suffix(const char *path, const char *suffix);
 /* Find, scan and check the parameters of a model whose program was read. */
 PDM_MUST_USE pdm_status pdm_api_load_params(pdm_model *model, const pdm_load_options *options,
                                             pdm_diag_sink *sink);
-/* The names of the builtin.parameter ops of a module, sorted, each once; in arena. */
-PDM_MUST_USE pdm_status pdm_api_module_params(const pdm_ir_module *module, pdm_arena *arena,
-                                              const pdm_ir_op ***out_ops, const char ***out_names,
-                                              size_t *out_count);
+/* Those of a PIR model, gathered when first asked for. */
+PDM_MUST_USE pdm_status pdm_api_module_params(pdm_model *model,
+                                              const pdm_api_module_param_list **out_list);
 /* Copy the headers of the named parameters, all of which params has; out is initialised. */
 PDM_MUST_USE pdm_status pdm_api_params_subset(const pdm_params *params, const char *const *names,
                                               size_t count, pdm_params *out);

@@ -112,7 +112,7 @@ static pdm_status complete_parameter(void *user, pdm_ir_op *op)
 {
     pdm_ir_context *context = user;
 
-    if (!pdm_ir_op_is(op, "builtin.parameter"))
+    if (!PDM_IR_IS(op, builtin, parameter))
         return PDM_OK;
     return set_flag(context, op, "persistable", true) &&
                    set_flag(context, op, "stop_gradient", false) &&
@@ -146,25 +146,24 @@ done:
 /* The parameters that the new program has, from the headers of the old one's. */
 static pdm_status take_params(const pdm_model *from, pdm_model *to, pdm_diag_sink *sink)
 {
-    const pdm_ir_op **ops;
-    const char **names;
-    size_t count;
+    const pdm_api_module_param_list *used;
+    size_t at = 0;
     pdm_loc loc = PDM_NOWHERE;
 
-    PDM_TRY(pdm_api_module_params(to->pir, &to->arena, &ops, &names, &count));
+    PDM_TRY(pdm_api_module_params(to, &used));
     if (!from->has_params)
         return PDM_OK;
-    for (size_t i = 0; i < count; i++) {
-        if (pdm_params_find(&from->params, names[i]))
+    for (size_t i = 0; i < used->count; i++) {
+        if (pdm_params_next(&from->params, used->names[i], &at))
             continue;
         loc.file = from->params_path;
-        loc.var = names[i];
+        loc.var = used->names[i];
         return pdm_diag(sink, PDM_D_INTERNAL, &loc, "please report this with the model",
-                        "the program uses parameter '%s', which was not read", names[i]);
+                        "the program uses parameter '%s', which was not read", loc.var);
     }
-    PDM_TRY(pdm_api_params_subset(&from->params, names, count, &to->params));
+    PDM_TRY(pdm_api_params_subset(&from->params, used->names, used->count, &to->params));
     to->has_params = true;
-    if (count > 0) {
+    if (used->count > 0) {
         to->params_path =
             pdm_arena_strndup(&to->arena, from->params_path, strlen(from->params_path));
         return to->params_path ? PDM_OK : PDM_NOMEM;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 /* ---- tables: legacy -------------------------------------------------------------------------- */
 
 /* A feed or fetch op, or the like, and its column. */
@@ -12,10 +14,7 @@ typedef struct column {
     pdm_tensor_info info;
 } column;
 
-typedef struct column_list {
-    column *items; /* malloc'ed */
-    size_t count;
-} column_list;
+typedef PDM_VEC(column) column_list;
 
 static int by_column(const void *a, const void *b)
 {
@@ -38,15 +37,9 @@ static const char *only_arg(const pdm_lg_slot *slot)
     return slot && slot->num_args == 1 ? slot->args[0] : NULL;
 }
 
-static pdm_status add(column_list *list, size_t capacity, int64_t col, pdm_tensor_info info)
+static pdm_status add(column_list *list, int64_t col, pdm_tensor_info info)
 {
-    if (!list->items) {
-        list->items = calloc(capacity, sizeof *list->items);
-        if (!list->items)
-            return PDM_NOMEM;
-    }
-    list->items[list->count++] = (column){col, info};
-    return PDM_OK;
+    return PDM_VEC_PUSH(list, ((column){col, info})) ? PDM_OK : PDM_NOMEM;
 }
 
 static pdm_status legacy_columns(const pdm_lg_program *program, column_list *in, column_list *out)
@@ -62,17 +55,16 @@ static pdm_status legacy_columns(const pdm_lg_program *program, column_list *in,
             only_arg(feed ? pdm_lg_find_output(op, "Out") : pdm_lg_find_input(op, "X"));
         const pdm_lg_attr *col = pdm_lg_find_attr(op, "col");
         if (name)
-            PDM_TRY(add(feed ? in : out, block->num_ops,
-                        col && col->type == PDM_LG_INT ? col->u.i : 0,
+            PDM_TRY(add(feed ? in : out, col && col->type == PDM_LG_INT ? col->u.i : 0,
                         var_info(pdm_lg_block_var(block, name), name)));
     }
     /* Without feed ops, variables that ask to be fed are the inputs, in the order declared. */
-    if (in->count > 0)
+    if (in->n > 0)
         return PDM_OK;
     for (size_t i = 0; i < block->num_vars; i++) {
         const pdm_lg_var *var = &block->vars[i];
         if (var->need_check_feed && !pdm_lg_var_is_param(var))
-            PDM_TRY(add(in, block->num_vars, (int64_t)i, var_info(var, var->name)));
+            PDM_TRY(add(in, (int64_t)i, var_info(var, var->name)));
     }
     return PDM_OK;
 }
@@ -104,20 +96,15 @@ static int64_t int_attr(const pdm_ir_op *op, const char *name, int64_t fallback)
 
 static pdm_status pir_columns(const pdm_ir_module *module, column_list *in, column_list *out)
 {
-    size_t capacity = 0;
-
-    for (const pdm_ir_op *op = module->block->first; op; op = op->next)
-        capacity++;
     for (const pdm_ir_op *op = module->block->first; op; op = op->next) {
-        const char *name = string_attr(op, "name");
-        if ((pdm_ir_op_is(op, "pd_op.data") || pdm_ir_op_is(op, "pd_op.feed")) && op->num_results)
+        if ((PDM_IR_IS(op, pd_op, data) || PDM_IR_IS(op, pd_op, feed)) && op->num_results)
             /* Inputs are ordered by position, also for those who call by position. */
-            PDM_TRY(add(in, capacity, (int64_t)in->count,
-                        type_info(pdm_ir_op_result(op, 0)->type, name)));
-        if (pdm_ir_op_is(op, "pd_op.fetch") && op->num_operands) {
+            PDM_TRY(add(in, (int64_t)in->n,
+                        type_info(pdm_ir_op_result(op, 0)->type, string_attr(op, "name"))));
+        if (PDM_IR_IS(op, pd_op, fetch) && op->num_operands) {
             const pdm_ir_value *value = pdm_ir_op_operand_value(op, 0);
-            PDM_TRY(add(out, capacity, int_attr(op, "col", (int64_t)out->count),
-                        type_info(value ? value->type : NULL, name)));
+            PDM_TRY(add(out, int_attr(op, "col", (int64_t)out->n),
+                        type_info(value ? value->type : NULL, string_attr(op, "name"))));
         }
     }
     return PDM_OK;
@@ -127,14 +114,14 @@ static pdm_status pir_columns(const pdm_ir_module *module, column_list *in, colu
 
 static pdm_status keep(pdm_arena *arena, column_list *list, pdm_api_tensors *out)
 {
-    out->items = pdm_arena_calloc(arena, list->count ? list->count : 1, sizeof *out->items);
+    out->items = pdm_arena_calloc(arena, list->n, sizeof *out->items);
     if (!out->items)
         return PDM_NOMEM;
-    if (list->count > 1)
-        qsort(list->items, list->count, sizeof *list->items, by_column);
-    for (size_t i = 0; i < list->count; i++)
-        out->items[i] = list->items[i].info;
-    out->count = list->count;
+    if (list->n > 1)
+        qsort(list->v, list->n, sizeof *list->v, by_column);
+    for (size_t i = 0; i < list->n; i++)
+        out->items[i] = list->v[i].info;
+    out->count = list->n;
     return PDM_OK;
 }
 
@@ -147,13 +134,15 @@ static int by_info_name(const void *a, const void *b)
 static pdm_status declared_params(pdm_model *model, pdm_api_tensors *out)
 {
     if (model->kind == PDM_MODEL_PIR) {
-        const pdm_ir_op **ops;
-        const char **names;
-        PDM_TRY(pdm_api_module_params(model->pir, &model->arena, &ops, &names, &out->count));
+        const pdm_api_module_param_list *list;
+        PDM_TRY(pdm_api_module_params(model, &list));
+        out->count = list->count;
         out->items = pdm_arena_calloc(&model->arena, out->count + 1, sizeof *out->items);
-        for (size_t i = 0; out->items && i < out->count; i++)
-            out->items[i] =
-                type_info(ops[i]->num_results ? pdm_ir_op_result(ops[i], 0)->type : NULL, names[i]);
+        for (size_t i = 0; out->items && i < out->count; i++) {
+            const pdm_ir_op *op = list->ops[i];
+            out->items[i] = type_info(op->num_results ? pdm_ir_op_result(op, 0)->type : NULL,
+                                      list->names[i]);
+        }
         return out->items ? PDM_OK : PDM_NOMEM;
     }
     const pdm_lg_block *block = &model->legacy->blocks[0];
@@ -171,8 +160,10 @@ static pdm_status declared_params(pdm_model *model, pdm_api_tensors *out)
 /* Where a parameter has data, the file knows best. */
 static void add_file_facts(const pdm_params *params, pdm_api_tensors *infos)
 {
+    size_t at = 0;
+
     for (size_t i = 0; i < infos->count; i++) {
-        const pdm_param *p = pdm_params_find(params, infos->items[i].name);
+        const pdm_param *p = pdm_params_next(params, infos->items[i].name, &at);
         if (!p)
             continue;
         infos->items[i].data_bytes = p->data_size;
@@ -224,8 +215,8 @@ pdm_status pdm_api_model_index(pdm_model *model)
         status = declared_params(model, &model->param_infos);
     if (status == PDM_OK)
         add_file_facts(&model->params, &model->param_infos);
-    free(in.items);
-    free(out.items);
+    PDM_VEC_FREE(&in);
+    PDM_VEC_FREE(&out);
     if (status == PDM_OK && model->kind == PDM_MODEL_LEGACY)
         status = mark_owned(model);
     return status;

@@ -153,7 +153,7 @@ static pdm_status take_param(void *user, pdm_ir_op *op)
 {
     named_ops *found = user;
 
-    if (!pdm_ir_op_is(op, "builtin.parameter"))
+    if (!PDM_IR_IS(op, builtin, parameter))
         return PDM_OK;
     return PDM_VEC_PUSH(found, ((named_op){parameter_name(op), op})) ? PDM_OK : PDM_NOMEM;
 }
@@ -164,8 +164,7 @@ static int by_op_name(const void *a, const void *b)
 }
 
 /* Sorted, each name once, moved to the arena. */
-static pdm_status settle(named_ops *found, pdm_arena *arena, const pdm_ir_op ***out_ops,
-                         const char ***out_names, size_t *out_count)
+static pdm_status settle(named_ops *found, pdm_arena *arena, pdm_api_module_param_list *out)
 {
     const pdm_ir_op **ops = pdm_arena_calloc(arena, found->n + 1, sizeof *ops);
     const char **names = pdm_arena_calloc(arena, found->n + 1, sizeof *names);
@@ -181,38 +180,37 @@ static pdm_status settle(named_ops *found, pdm_arena *arena, const pdm_ir_op ***
         ops[n] = found->v[i].op;
         names[n++] = found->v[i].name;
     }
-    *out_ops = ops;
-    *out_names = names;
-    *out_count = n;
+    *out = (pdm_api_module_param_list){ops, names, n};
     return PDM_OK;
 }
 
-pdm_status pdm_api_module_params(const pdm_ir_module *module, pdm_arena *arena,
-                                 const pdm_ir_op ***out_ops, const char ***out_names,
-                                 size_t *out_count)
+pdm_status pdm_api_module_params(pdm_model *model, const pdm_api_module_param_list **out_list)
 {
+    pdm_api_module_param_list *list = &model->module_params;
     named_ops found = {0};
-    pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, take_param, &found);
+    pdm_status status = PDM_OK;
 
-    if (status == PDM_OK)
-        status = settle(&found, arena, out_ops, out_names, out_count);
+    if (!list->ops)
+        status = pdm_ir_walk(model->pir->op, PDM_IR_PRE_ORDER, take_param, &found);
+    if (status == PDM_OK && !list->ops)
+        status = settle(&found, &model->arena, list);
     PDM_VEC_FREE(&found);
+    if (status == PDM_OK)
+        *out_list = list;
     return status;
 }
 
-static pdm_status declared_by_pir(const pdm_ir_module *module, pdm_arena *arena,
-                                  declared_list *list)
+static pdm_status declared_by_pir(pdm_model *model, declared_list *list)
 {
-    const pdm_ir_op **ops;
-    const char **names;
-    size_t count;
+    const pdm_api_module_param_list *params;
 
-    PDM_TRY(pdm_api_module_params(module, arena, &ops, &names, &count));
-    PDM_TRY(allocate(list, arena, count));
-    for (size_t i = 0; i < count; i++) {
-        pdm_ir_type type = ops[i]->num_results ? pdm_ir_op_result(ops[i], 0)->type : NULL;
+    PDM_TRY(pdm_api_module_params(model, &params));
+    PDM_TRY(allocate(list, &model->arena, params->count));
+    for (size_t i = 0; i < params->count; i++) {
+        const pdm_ir_op *op = params->ops[i];
+        pdm_ir_type type = op->num_results ? pdm_ir_op_result(op, 0)->type : NULL;
         declared *d = &list->items[list->count++];
-        *d = (declared){.name = names[i], .kind = PDM_PARAM_DENSE, .used = true};
+        *d = (declared){.name = params->names[i], .kind = PDM_PARAM_DENSE, .used = true};
         if (pdm_ir_type_is_tensor(type)) {
             d->checked = true;
             d->dtype = type->dtype;
@@ -442,7 +440,7 @@ pdm_status pdm_api_load_params(pdm_model *model, const pdm_load_options *options
     if (model->kind == PDM_MODEL_LEGACY)
         PDM_TRY(declared_by_legacy(model->legacy, &model->arena, &list));
     else
-        PDM_TRY(declared_by_pir(model->pir, &model->arena, &list));
+        PDM_TRY(declared_by_pir(model, &list));
     PDM_TRY(locate(model, options, &list));
     if (model->params_path)
         return scan(model, &list, sink);
@@ -457,13 +455,14 @@ pdm_status pdm_api_params_subset(const pdm_params *params, const char *const *na
                                  pdm_params *out)
 {
     const char *last_path = NULL, *path_copy = NULL;
+    size_t at = 0;
     pdm_arena *arena = &out->arena;
 
     out->items = pdm_arena_calloc(arena, count ? count : 1, sizeof *out->items);
     if (!out->items)
         return PDM_NOMEM;
     for (size_t i = 0; i < count; i++) {
-        const pdm_param *p = pdm_params_find(params, names[i]);
+        const pdm_param *p = pdm_params_next(params, names[i], &at);
         if (!p)
             return PDM_INTERNAL;
         pdm_param copy = *p;

@@ -52,35 +52,53 @@ pdm_map_entry *pdm_map_find(const pdm_map *map, const void *key)
     return slot->key ? slot : NULL;
 }
 
-static bool grow(pdm_map *map)
+static bool set_capacity(pdm_map *map, size_t capacity)
 {
-    pdm_map bigger = {0};
+    pdm_map bigger = {.capacity = capacity, .count = map->count};
 
-    bigger.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-    if (bigger.capacity < map->capacity)
-        return false;
-    bigger.entries = calloc(bigger.capacity, sizeof *bigger.entries);
+    bigger.entries = calloc(capacity, sizeof *bigger.entries);
     if (!bigger.entries)
         return false;
     for (size_t i = 0; i < map->capacity; i++) {
         if (map->entries[i].key)
             *slot_of(&bigger, map->entries[i].key) = map->entries[i];
     }
-    bigger.count = map->count;
     free(map->entries);
     *map = bigger;
     return true;
 }
 
+/* At most three quarters of the slots are taken. */
+static bool is_full(size_t count, size_t capacity)
+{
+    return count >= capacity - capacity / 4;
+}
+
+bool pdm_map_reserve(pdm_map *map, size_t count)
+{
+    size_t capacity = map->capacity ? map->capacity : FIRST_CAPACITY;
+
+    if (count == 0)
+        return true;
+    while (is_full(count - 1, capacity)) {
+        if (capacity > SIZE_MAX / 2)
+            return false;
+        capacity *= 2;
+    }
+    return capacity == map->capacity || set_capacity(map, capacity);
+}
+
 pdm_map_entry *pdm_map_put(pdm_map *map, const void *key)
 {
-    pdm_map_entry *slot = pdm_map_find(map, key);
+    pdm_map_entry *slot = map->capacity ? slot_of(map, key) : NULL;
 
-    if (slot)
+    if (slot && slot->key)
         return slot;
-    if (map->count >= map->capacity - map->capacity / 4 && !grow(map))
-        return NULL;
-    slot = slot_of(map, key);
+    if (!slot || is_full(map->count, map->capacity)) {
+        if (!pdm_map_reserve(map, map->count + 1))
+            return NULL;
+        slot = slot_of(map, key);
+    }
     *slot = (pdm_map_entry){.key = key};
     map->count++;
     return slot;

@@ -29,6 +29,8 @@ void pdm_map_deinit(pdm_map *map);
 pdm_map_entry *pdm_map_find(const pdm_map *map, const void *key);
 /* Find or add (value zeroed); NULL when out of memory. key is not NULL. */
 pdm_map_entry *pdm_map_put(pdm_map *map, const void *key);
+/* Room for count entries in all; false when out of memory. */
+bool pdm_map_reserve(pdm_map *map, size_t count);
 void pdm_map_remove(pdm_map *map, const void *key);
 void pdm_map_clear(pdm_map *map);
 

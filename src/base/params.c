@@ -581,3 +581,14 @@ const pdm_param *pdm_params_find(const pdm_params *params, const char *name)
     }
     return NULL;
 }
+
+const pdm_param *pdm_params_next(const pdm_params *params, const char *name, size_t *at)
+{
+    const pdm_param *found = *at < params->count ? &params->items[*at] : NULL;
+
+    if (!found || strcmp(found->name, name) != 0)
+        found = pdm_params_find(params, name);
+    if (found)
+        *at = (size_t)(found - params->items) + 1;
+    return found;
+}

@@ -58,5 +58,8 @@ PDM_MUST_USE pdm_status pdm_params_scan_folder(pdm_params *params, const char *f
                                                pdm_diag_sink *sink);
 /* The name is compared by content; NULL if absent. */
 const pdm_param *pdm_params_find(const pdm_params *params, const char *name);
+/* The same, looked for first at *at, which becomes the place after it: names asked for in the order
+ * of params are found at once. */
+const pdm_param *pdm_params_next(const pdm_params *params, const char *name, size_t *at);
 
 #endif

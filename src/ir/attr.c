@@ -124,8 +124,7 @@ static bool is_array(const struct pdm_ir_attr_s *a)
 
 static uint64_t hash_of(const struct pdm_ir_attr_s *a)
 {
-    const uint64_t words[] = {(uint64_t)a->kind, (uint64_t)a->dtype, a->count};
-    const uint64_t h = pdm_hash_bytes(words, sizeof words, 0);
+    const uint64_t h = (uint64_t)a->kind << 56 ^ (uint64_t)a->dtype << 48 ^ a->count;
 
     if (is_array(a))
         return pdm_hash_bytes(array_data(a), array_bytes(a), h);
@@ -180,17 +179,34 @@ pdm_ir_attr pdm_ir_attr_null(pdm_ir_context *context)
 
 pdm_ir_attr pdm_ir_attr_bool(pdm_ir_context *context, bool value)
 {
-    return INTERN(context, .kind = PDM_IR_ATTR_BOOL, .u.b = value);
+    pdm_ir_attr *kept = &context->bools[value];
+
+    if (!*kept)
+        *kept = INTERN(context, .kind = PDM_IR_ATTR_BOOL, .u.b = value);
+    return *kept;
+}
+
+/* Nearly all integers of a program are a few small ones. */
+static pdm_ir_attr integer(pdm_ir_context *context, pdm_ir_attr_kind kind, int64_t value)
+{
+    pdm_ir_attr *few = kind == PDM_IR_ATTR_I32 ? context->few_i32 : context->few_i64;
+
+    if (value < -PDM_IR_FEW_BELOW || value >= PDM_IR_FEW - PDM_IR_FEW_BELOW)
+        return INTERN(context, .kind = kind, .u.i = value);
+    few += value + PDM_IR_FEW_BELOW;
+    if (!*few)
+        *few = INTERN(context, .kind = kind, .u.i = value);
+    return *few;
 }
 
 pdm_ir_attr pdm_ir_attr_i32(pdm_ir_context *context, int32_t value)
 {
-    return INTERN(context, .kind = PDM_IR_ATTR_I32, .u.i = value);
+    return integer(context, PDM_IR_ATTR_I32, value);
 }
 
 pdm_ir_attr pdm_ir_attr_i64(pdm_ir_context *context, int64_t value)
 {
-    return INTERN(context, .kind = PDM_IR_ATTR_I64, .u.i = value);
+    return integer(context, PDM_IR_ATTR_I64, value);
 }
 
 pdm_ir_attr pdm_ir_attr_f32(pdm_ir_context *context, float value)

@@ -74,6 +74,7 @@ pdm_status pdm_ir_context_create(pdm_ir_context **out_context)
     context->no_string = pdm_ir_str(context, "");
     context->module_info.name = pdm_ir_str(context, "builtin.module");
     context->module_info.context = context;
+    context->module_info.code = PDM_IR_OP_NONE;
     if (!context->nchw || !context->no_string || !context->module_info.name) {
         pdm_ir_context_destroy(context);
         return PDM_NOMEM;
@@ -162,6 +163,41 @@ static bool fill_traits(pdm_ir_context *context, pdm_ir_op_info *info)
     return info->traits != NULL;
 }
 
+/* Names of attributes, their order, in-place pairs: what would be searched by name for every op. */
+static bool fill_row_facts(pdm_ir_context *context, pdm_ir_op_info *info)
+{
+    const pdm_ir_op_desc *desc = info->desc;
+    pdm_arena *arena = &context->arena;
+
+    info->code = PDM_IR_OP_NONE;
+    if (!desc)
+        return true;
+    const char **names = pdm_arena_calloc(arena, desc->num_attrs, sizeof *names);
+    uint16_t *order = pdm_arena_calloc(arena, desc->num_attrs, sizeof *order);
+    pdm_ir_attr *defaults = pdm_arena_calloc(arena, desc->num_attrs, sizeof *defaults);
+    int8_t *inplace = pdm_arena_calloc(arena, desc->num_operands, sizeof *inplace);
+    if (!names || !order || !defaults || !inplace)
+        return false;
+    for (uint16_t i = 0; i < desc->num_attrs; i++) {
+        names[i] = pdm_ir_str(context, desc->attrs[i].name);
+        if (!names[i])
+            return false;
+        info->changes |= desc->attrs[i].changed_in || desc->attrs[i].added_in;
+        uint16_t at = i;
+        for (; at > 0 && strcmp(names[order[at - 1]], names[i]) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (uint16_t i = 0; i < desc->num_operands; i++)
+        inplace[i] = (int8_t)pdm_ir_inplace_result(desc->name, i);
+    info->code = (pdm_ir_op_code)(desc - pdm_ir_op_desc_at(0));
+    info->attr_names = names;
+    info->attrs_by_name = order;
+    info->defaults = defaults;
+    info->inplace = inplace;
+    return true;
+}
+
 static pdm_ir_op_info *make_info(pdm_ir_context *context, const char *name,
                                  const pdm_ir_op_desc *desc)
 {
@@ -173,7 +209,7 @@ static pdm_ir_op_info *make_info(pdm_ir_context *context, const char *name,
     info->name = interned;
     info->desc = desc;
     info->context = context;
-    if (!fill_traits(context, info))
+    if (!fill_traits(context, info) || !fill_row_facts(context, info))
         return NULL;
     if (desc && desc->infer && !attach(context, info, PDM_IR_IF_INFER_META, &desc->infer))
         return NULL;
@@ -181,6 +217,8 @@ static pdm_ir_op_info *make_info(pdm_ir_context *context, const char *name,
     if (!entry)
         return NULL;
     entry->value.ptr = info;
+    if (desc)
+        context->info_of[info->code] = info;
     return info;
 }
 
@@ -203,6 +241,13 @@ static pdm_ir_op_info *get_info(pdm_ir_context *context, const char *name, pdm_s
     return info;
 }
 
+const pdm_ir_op_info *pdm_ir_op_info_by_code(pdm_ir_context *context, pdm_ir_op_code code)
+{
+    const pdm_ir_op_desc *desc = pdm_ir_op_desc_at(code);
+
+    return context->info_of[code] ? context->info_of[code] : make_info(context, desc->name, desc);
+}
+
 const pdm_ir_op_info *pdm_ir_op_info_get(pdm_ir_context *context, const char *name,
                                          pdm_status *out_status)
 {
@@ -212,6 +257,27 @@ const pdm_ir_op_info *pdm_ir_op_info_get(pdm_ir_context *context, const char *na
     if (out_status)
         *out_status = status;
     return info;
+}
+
+int pdm_ir_op_info_attr(const pdm_ir_op_info *info, const char *name, size_t hint)
+{
+    const pdm_ir_op_desc *desc = info->desc;
+
+    if (!desc)
+        return -1;
+    /* Most callers have the name from the row or from the context. */
+    if (hint < desc->num_attrs &&
+        (info->attr_names[hint] == name || desc->attrs[hint].name == name))
+        return (int)hint;
+    for (uint16_t i = 0; i < desc->num_attrs; i++) {
+        if (info->attr_names[i] == name || desc->attrs[i].name == name)
+            return i;
+    }
+    for (uint16_t i = 0; i < desc->num_attrs; i++) {
+        if (!strcmp(info->attr_names[i], name))
+            return i;
+    }
+    return -1;
 }
 
 bool pdm_ir_op_info_has_trait(const pdm_ir_op_info *info, int flag)

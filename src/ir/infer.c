@@ -67,6 +67,10 @@ pdm_status pdm_ir_infer_run(pdm_ir_infer *in)
 
 pdm_ir_attr pdm_ir_state_attr(const pdm_ir_op_state *state, const char *name)
 {
+    /* Often the very same literal. */
+    for (size_t i = 0; i < state->num_attrs; i++)
+        if (state->attrs[i].name == name)
+            return state->attrs[i].attr;
     for (size_t i = 0; i < state->num_attrs; i++)
         if (strcmp(state->attrs[i].name, name) == 0)
             return state->attrs[i].attr;
@@ -144,18 +148,21 @@ bool pdm_ir_state_ints(const pdm_ir_op_state *state, const char *name, int64_t *
     return array_ints(attr, out, capacity, out_count);
 }
 
+static bool is_text(pdm_ir_attr attr)
+{
+    return attr && (attr->kind == PDM_IR_ATTR_STR || attr->kind == PDM_IR_ATTR_LAYOUT);
+}
+
 bool pdm_ir_state_has_str(const pdm_ir_op_state *state, const char *name)
 {
-    pdm_ir_attr attr = pdm_ir_state_attr(state, name);
-    return attr && (attr->kind == PDM_IR_ATTR_STR || attr->kind == PDM_IR_ATTR_LAYOUT);
+    return is_text(pdm_ir_state_attr(state, name));
 }
 
 bool pdm_ir_state_str_is(const pdm_ir_op_state *state, const char *name, const char *text)
 {
-    if (!pdm_ir_state_has_str(state, name))
-        return false;
     pdm_ir_attr attr = pdm_ir_state_attr(state, name);
-    return attr->u.s.size == strlen(text) && memcmp(attr->u.s.text, text, attr->u.s.size) == 0;
+    return is_text(attr) && attr->u.s.size == strlen(text) &&
+           memcmp(attr->u.s.text, text, attr->u.s.size) == 0;
 }
 
 pdm_dtype pdm_ir_attr_dtype_of(const pdm_ir_infer *in, const char *name)
@@ -231,11 +238,11 @@ static bool plain_ints(const pdm_ir_value *value, int64_t *out, size_t capacity,
     const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
     if (!op)
         return false;
-    if (pdm_ir_op_is(op, "pd_op.full_int_array"))
+    if (PDM_IR_IS(op, pd_op, full_int_array))
         return array_ints(pdm_ir_op_attr(op, "value"), out, capacity, out_count);
-    if (pdm_ir_op_is(op, "pd_op.full"))
+    if (PDM_IR_IS(op, pd_op, full))
         return full_ints(op, out, capacity, out_count);
-    if (pdm_ir_op_is(op, "pd_op.assign_value_") || pdm_ir_op_is(op, "pd_op.assign_value"))
+    if (PDM_IR_IS(op, pd_op, assign_value_) || PDM_IR_IS(op, pd_op, assign_value))
         return array_ints(pdm_ir_op_attr(op, "values"), out, capacity, out_count);
     return false;
 }
@@ -243,7 +250,7 @@ static bool plain_ints(const pdm_ir_value *value, int64_t *out, size_t capacity,
 static const pdm_ir_op *combine_of(const pdm_ir_value *value)
 {
     const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
-    return op && pdm_ir_op_is(op, "builtin.combine") ? op : NULL;
+    return op && PDM_IR_IS(op, builtin, combine) ? op : NULL;
 }
 
 bool pdm_ir_const_ints(const pdm_ir_value *value, int64_t *out, size_t capacity, size_t *out_count)

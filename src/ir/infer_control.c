@@ -19,7 +19,7 @@ static const pdm_ir_op *terminator_of(const pdm_ir_infer *in, size_t region)
 {
     const pdm_ir_region *r = region < in->state->num_regions ? in->state->regions[region] : NULL;
     const pdm_ir_op *op = r && r->last ? r->last->last : NULL;
-    return op && pdm_ir_op_is(op, "cf.yield") ? op : NULL;
+    return op && PDM_IR_IS(op, cf, yield) ? op : NULL;
 }
 
 pdm_status pdm_ir_infer_if(pdm_ir_infer *in)

@@ -128,7 +128,7 @@ static pdm_status infer_block(run *r, pdm_ir_block *block)
 {
     for (pdm_ir_op *op = block->first; op; op = op->next) {
         pdm_arena_reset(&r->arena);
-        if (pdm_ir_op_is(op, "pd_op.while")) {
+        if (PDM_IR_IS(op, pd_op, while)) {
             PDM_TRY(infer_while(r, op));
             continue;
         }
@@ -136,7 +136,7 @@ static pdm_status infer_block(run *r, pdm_ir_block *block)
             if (pdm_ir_op_region(op, i))
                 PDM_TRY(infer_region(r, pdm_ir_op_region(op, i)));
         pdm_arena_reset(&r->arena);
-        if (!pdm_ir_op_is(op, "builtin.parameter"))
+        if (!PDM_IR_IS(op, builtin, parameter))
             PDM_TRY(infer_op(r, op));
     }
     return PDM_OK;

@@ -202,16 +202,26 @@ void pdm_ir_use_set(pdm_ir_use *use, pdm_ir_value *value);
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-/* One allocation: [out-of-line results | inline results | op | operands | region pointers]. */
+/* One allocation: [out-of-line results | inline results | op | operands | region pointers |
+ * attributes]. */
 struct pdm_ir_op {
     _Alignas(8) const pdm_ir_op_info *info;
     pdm_ir_block *block; /* NULL: detached */
     pdm_ir_op *prev, *next;
-    pdm_ir_named_attr *attrs; /* sorted by name; malloc'ed */
+    pdm_ir_named_attr *attrs; /* sorted by name; behind the region pointers, malloc'ed when there
+                                 are more than fit there */
     uint32_t num_attrs, num_operands, num_results, num_regions;
     uint32_t order;          /* position hint inside the block, kept by the block when asked */
     int32_t lg_block, lg_op; /* where the legacy program had it; -1: nowhere */
+    uint32_t attr_room;      /* attributes that fit where attrs points */
 };
+
+/* What is known of the attributes of an op about to be created. */
+typedef enum pdm_ir_attrs_form {
+    PDM_IR_ATTRS_ANY,
+    PDM_IR_ATTRS_ROW_FIRST, /* they begin with all attributes of the row, in its order */
+    PDM_IR_ATTRS_DICTIONARY /* they are those of an op: sorted, names interned, positions set */
+} pdm_ir_attrs_form;
 
 /* What pdm_ir_op_create needs; gather the parts, create once. Arrays are copied, regions adopted on
  * success. */
@@ -224,6 +234,7 @@ typedef struct pdm_ir_op_state {
     const pdm_ir_named_attr *attrs; /* any order; names need not be interned; position is taken from
                                        the row if there is one, else as given */
     size_t num_attrs;
+    pdm_ir_attrs_form attrs_form;
     pdm_ir_region *const *regions;
     size_t num_regions;
 } pdm_ir_op_state;
@@ -247,6 +258,9 @@ pdm_ir_attr pdm_ir_op_attr(const pdm_ir_op *op,
                            const char *name); /* by bisection; NULL if absent */
 /* Set or replace; false when out of memory. */
 bool pdm_ir_op_set_attr(pdm_ir_context *context, pdm_ir_op *op, const char *name, pdm_ir_attr attr);
+/* Add attributes that op does not have and its row does not declare, names interned; they are
+ * written in the order given. False when out of memory. */
+bool pdm_ir_op_add_attrs(pdm_ir_op *op, const pdm_ir_named_attr *attrs, uint32_t count);
 void pdm_ir_op_remove_attr(pdm_ir_op *op, const char *name);
 pdm_ir_op *
 pdm_ir_op_parent(const pdm_ir_op *op); /* the op whose region it is in; NULL at the top */

@@ -75,13 +75,18 @@ typedef struct pdm_ir_storage {
 
 typedef bool (*pdm_ir_storage_equal_fn)(const void *object, const void *key);
 
+/* Integer attributes from -PDM_IR_FEW_BELOW on that a context keeps at hand. */
+enum { PDM_IR_FEW_BELOW = 2, PDM_IR_FEW = 66 };
+
 struct pdm_ir_context {
     pdm_arena arena; /* strings, types, attributes, infos */
     pdm_intern strings;
     pdm_ir_storage types, attrs;
     pdm_map infos;                /* interned op name -> pdm_ir_op_info * */
+    pdm_ir_op_info *info_of[PDM_IR_OP_NONE]; /* by code; NULL: not made yet */
     pdm_ir_op_info module_info;   /* builtin.module: no file can name it */
     const char *nchw, *no_string; /* interned */
+    pdm_ir_attr bools[2], few_i32[PDM_IR_FEW], few_i64[PDM_IR_FEW]; /* NULL: not made yet */
 };
 
 /* The object equal to key, or NULL. */

@@ -16,6 +16,7 @@ libpdm_ir_la_SOURCES = \
 	src/ir/ir_t.h \
 	src/ir/module.c \
 	src/ir/op.c \
+	src/ir/op_codes.h \
 	src/ir/op_info.h \
 	src/ir/op_table.c \
 	src/ir/ops/builtin.def \
@@ -33,6 +34,8 @@ libpdm_ir_la_SOURCES = \
 libpdm_ir_la_SOURCES += \
 	src/ir/json_scan.c \
 	src/ir/json_scan.h \
+	src/ir/literal.c \
+	src/ir/literal.h \
 	src/ir/pir_json.h \
 	src/ir/pir_json_check.c \
 	src/ir/pir_json_op.c \

@@ -264,6 +264,7 @@ static pdm_ir_op *clone_shell(cloner *c, const pdm_ir_op *op)
                                                                .num_results = op->num_results,
                                                                .attrs = op->attrs,
                                                                .num_attrs = op->num_attrs,
+                                                               .attrs_form = PDM_IR_ATTRS_DICTIONARY,
                                                                .regions = regions,
                                                                .num_regions = op->num_regions});
     for (uint32_t i = 0; !copy && i < op->num_regions; i++)
@@ -281,8 +282,6 @@ static pdm_status clone_one(void *user, pdm_ir_op *op)
         return PDM_NOMEM;
     copy->lg_block = op->lg_block;
     copy->lg_op = op->lg_op;
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        copy->attrs[i].position = op->attrs[i].position;
     const pdm_map_entry *block = c->copy ? pdm_map_find(&c->blocks, op->block) : NULL;
     if (block)
         pdm_ir_block_append(block->value.ptr, copy);

@@ -1,7 +1,7 @@
 /*
  * Values, uses and ops. An op is one allocation; results stand before it, the nearest is number 0:
  *
- *   [result n-1 ... result 6 | result 5 ... result 0 | op | operand 0 ... | region 0 ...]
+ *   [result n-1 ... result 6 | result 5 ... result 0 | op | operand 0 ... | region 0 ... | attribute 0 ...]
  *    pdm_ir_ool_result         pdm_ir_value
  *
  * so that value -> op and op -> value are additions.
@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Ops are created with room for so many more attributes: stop_gradient and persistable come last. */
+enum { SPARE_ATTRS = 2 };
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
@@ -200,13 +203,44 @@ pdm_ir_attr pdm_ir_op_attr(const pdm_ir_op *op, const char *name)
     return found ? op->attrs[at].attr : NULL;
 }
 
-/* Where the row writes an attribute; attributes that it does not declare come after those. */
-static uint32_t row_position(const pdm_ir_op_desc *desc, const char *name, uint32_t given)
+pdm_ir_attr pdm_ir_op_row_attr(const pdm_ir_op *op, uint16_t index)
 {
-    if (!desc)
-        return given;
-    const pdm_ir_attr_desc *declared = pdm_ir_op_desc_attr(desc, name);
-    return declared ? (uint32_t)(declared - desc->attrs) : desc->num_attrs + given;
+    const char *name = op->info->attr_names[index];
+
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        if (op->attrs[i].name == name)
+            return op->attrs[i].attr;
+    }
+    return NULL;
+}
+
+static pdm_ir_named_attr *own_attrs(const pdm_ir_op *op)
+{
+    return (pdm_ir_named_attr *)(pdm_ir_op_regions(op) + op->num_regions);
+}
+
+/* Make room for more attributes. */
+static bool make_room(pdm_ir_op *op, uint32_t more)
+{
+    pdm_ir_named_attr *attrs;
+
+    if (more <= op->attr_room - op->num_attrs)
+        return true;
+    if (op->num_attrs > UINT32_MAX / 4 || more > UINT32_MAX / 4)
+        return false;
+    const uint32_t room = op->num_attrs + op->num_attrs / 2 + more;
+    if (op->attrs != own_attrs(op)) {
+        attrs = realloc(op->attrs, room * sizeof *attrs);
+    } else {
+        attrs = malloc(room * sizeof *attrs);
+        if (attrs)
+            memcpy(attrs, op->attrs, op->num_attrs * sizeof *attrs);
+    }
+    if (!attrs)
+        return false;
+    op->attrs = attrs;
+    op->attr_room = room;
+    return true;
 }
 
 bool pdm_ir_op_set_attr(pdm_ir_context *context, pdm_ir_op *op, const char *name, pdm_ir_attr attr)
@@ -220,23 +254,43 @@ bool pdm_ir_op_set_attr(pdm_ir_context *context, pdm_ir_op *op, const char *name
         return true;
     }
     const char *interned = pdm_ir_str(context, name);
-    if (!interned || op->num_attrs == UINT32_MAX)
+    if (!interned)
+        return false;
+    const int declared = pdm_ir_op_info_attr(op->info, interned, 0);
+    if (declared >= 0) {
+        position = (uint32_t)declared;
+    } else {
+        if (op->info->desc)
+            position = op->info->desc->num_attrs;
+        for (uint32_t i = 0; i < op->num_attrs; i++) {
+            if (op->attrs[i].position >= position)
+                position = op->attrs[i].position + 1;
+        }
+    }
+    if (!make_room(op, 1))
+        return false;
+    memmove(op->attrs + at + 1, op->attrs + at, (op->num_attrs - at) * sizeof *op->attrs);
+    op->attrs[at] = (pdm_ir_named_attr){interned, attr, position};
+    op->num_attrs++;
+    return true;
+}
+
+bool pdm_ir_op_add_attrs(pdm_ir_op *op, const pdm_ir_named_attr *attrs, uint32_t count)
+{
+    uint32_t position = op->info->desc ? op->info->desc->num_attrs : 0;
+
+    if (!make_room(op, count))
         return false;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         if (op->attrs[i].position >= position)
             position = op->attrs[i].position + 1;
     }
-    if (op->info->desc && pdm_ir_op_desc_attr(op->info->desc, name))
-        position = row_position(op->info->desc, name, 0);
-    else if (op->info->desc && position < op->info->desc->num_attrs)
-        position = op->info->desc->num_attrs;
-    pdm_ir_named_attr *grown = realloc(op->attrs, ((size_t)op->num_attrs + 1) * sizeof *grown);
-    if (!grown)
-        return false;
-    memmove(grown + at + 1, grown + at, (op->num_attrs - at) * sizeof *grown);
-    grown[at] = (pdm_ir_named_attr){interned, attr, position};
-    op->attrs = grown;
-    op->num_attrs++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = op->num_attrs++;
+        for (; at > 0 && strcmp(op->attrs[at - 1].name, attrs[i].name) > 0; at--)
+            op->attrs[at] = op->attrs[at - 1];
+        op->attrs[at] = (pdm_ir_named_attr){attrs[i].name, attrs[i].attr, position + i};
+    }
     return true;
 }
 
@@ -249,10 +303,6 @@ void pdm_ir_op_remove_attr(pdm_ir_op *op, const char *name)
         return;
     op->num_attrs--;
     memmove(op->attrs + at, op->attrs + at + 1, (op->num_attrs - at) * sizeof *op->attrs);
-    if (op->num_attrs == 0) {
-        free(op->attrs);
-        op->attrs = NULL;
-    }
 }
 
 static int compare_attrs(const void *a, const void *b)
@@ -278,38 +328,68 @@ static void sort_attrs(pdm_ir_named_attr *attrs, size_t n)
     }
 }
 
-/* The sorted dictionary of a new op; of two entries with one name the later stays. */
-static bool make_attrs(pdm_ir_context *context, const pdm_ir_op_state *state,
-                       pdm_ir_named_attr **out_attrs, uint32_t *out_count)
+/* Of entries with one name the last stays; attrs is sorted. */
+static uint32_t drop_repeated(pdm_ir_named_attr *attrs, uint32_t count)
 {
-    *out_attrs = NULL;
-    *out_count = 0;
-    if (state->num_attrs == 0)
-        return true;
-    pdm_ir_named_attr *attrs =
-        state->num_attrs < UINT32_MAX ? calloc(state->num_attrs, sizeof *attrs) : NULL;
-    if (!attrs)
-        return false;
-    for (size_t i = 0; i < state->num_attrs; i++) {
-        const char *name = pdm_ir_str(context, state->attrs[i].name);
-        if (!name) {
-            free(attrs);
-            return false;
-        }
-        attrs[i] = (pdm_ir_named_attr){name, state->attrs[i].attr, (uint32_t)i};
-    }
-    sort_attrs(attrs, state->num_attrs);
     uint32_t n = 0;
-    for (size_t i = 0; i < state->num_attrs; i++) {
-        if (i + 1 < state->num_attrs && attrs[i].name == attrs[i + 1].name)
-            continue;
-        attrs[n] = attrs[i];
-        attrs[n].position = row_position(state->info->desc, attrs[i].name,
-                                         state->attrs[attrs[i].position].position);
-        n++;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 == count || attrs[i].name != attrs[i + 1].name)
+            attrs[n++] = attrs[i];
     }
-    *out_attrs = attrs;
-    *out_count = n;
+    return n;
+}
+
+/*
+ * The sorted dictionary of a new op; of two entries with one name the later stays. Where the row
+ * writes its attributes and how their names are ordered is known; others come after those.
+ */
+static bool fill_attrs(pdm_ir_context *context, const pdm_ir_op_state *state, pdm_ir_op *op)
+{
+    pdm_ir_named_attr *const attrs = op->attrs;
+    const pdm_ir_op_info *info = state->info;
+    const uint16_t declared = info->desc ? info->desc->num_attrs : 0;
+    const uint32_t count = (uint32_t)state->num_attrs;
+    uint32_t given[PDM_IR_MAX_ROW_ATTRS] = {0}; /* by row: 1 + where the state has it */
+    uint32_t n = 0, others = 0;
+
+    if (state->attrs_form == PDM_IR_ATTRS_DICTIONARY) {
+        if (count)
+            memcpy(attrs, state->attrs, count * sizeof *attrs);
+        op->num_attrs = count;
+        return true;
+    }
+    const bool row_first = state->attrs_form == PDM_IR_ATTRS_ROW_FIRST;
+    for (uint32_t i = 0; i < count; i++) {
+        const int at = !row_first     ? pdm_ir_op_info_attr(info, state->attrs[i].name, i)
+                       : i < declared ? (int)i
+                                      : -1;
+        if (at >= 0) {
+            given[at] = i + 1;
+            continue;
+        }
+        const char *name = pdm_ir_str(context, state->attrs[i].name);
+        if (!name)
+            return false;
+        attrs[count - ++others] = (pdm_ir_named_attr){name, state->attrs[i].attr, i};
+    }
+    for (uint16_t i = 0; i < declared; i++) {
+        const uint16_t at = info->attrs_by_name[i];
+        if (given[at])
+            attrs[n++] = (pdm_ir_named_attr){info->attr_names[at], state->attrs[given[at] - 1].attr,
+                                             at};
+    }
+    if (others) {
+        pdm_ir_named_attr *rest = attrs + n;
+        memmove(rest, attrs + (count - others), others * sizeof *rest);
+        sort_attrs(rest, others);
+        others = drop_repeated(rest, others);
+        for (uint32_t i = 0; i < others; i++)
+            rest[i].position = declared + state->attrs[rest[i].position].position;
+        n += others;
+        sort_attrs(attrs, n);
+    }
+    op->num_attrs = n;
     return true;
 }
 
@@ -319,7 +399,8 @@ static bool counts_fit(const pdm_ir_op_state *state)
 {
     const size_t limit = SIZE_MAX / 128 < UINT32_MAX ? SIZE_MAX / 128 : UINT32_MAX - 8;
 
-    return state->num_operands < limit && state->num_results < limit && state->num_regions < limit;
+    return state->num_operands < limit && state->num_results < limit &&
+           state->num_regions < limit && state->num_attrs < limit;
 }
 
 static void init_results(pdm_ir_op *op, const pdm_ir_type *types)
@@ -335,27 +416,27 @@ static void init_results(pdm_ir_op *op, const pdm_ir_type *types)
 
 pdm_ir_op *pdm_ir_op_create(pdm_ir_context *context, const pdm_ir_op_state *state)
 {
-    pdm_ir_named_attr *attrs;
-    uint32_t num_attrs;
-
-    if (!counts_fit(state) || !make_attrs(context, state, &attrs, &num_attrs))
+    if (!counts_fit(state))
         return NULL;
-    const size_t prefix = prefix_size(state->num_results);
+    const size_t prefix = prefix_size(state->num_results), room = state->num_attrs + SPARE_ATTRS;
     char *base = malloc(prefix + sizeof(pdm_ir_op) + state->num_operands * sizeof(pdm_ir_use) +
-                        state->num_regions * sizeof(pdm_ir_region *));
-    if (!base) {
-        free(attrs);
+                        state->num_regions * sizeof(pdm_ir_region *) +
+                        room * sizeof(pdm_ir_named_attr));
+    if (!base)
         return NULL;
-    }
     pdm_ir_op *op = (pdm_ir_op *)(base + prefix);
     *op = (pdm_ir_op){.info = state->info,
-                      .attrs = attrs,
-                      .num_attrs = num_attrs,
                       .num_operands = (uint32_t)state->num_operands,
                       .num_results = (uint32_t)state->num_results,
                       .num_regions = (uint32_t)state->num_regions,
                       .lg_block = -1,
-                      .lg_op = -1};
+                      .lg_op = -1,
+                      .attr_room = (uint32_t)room};
+    op->attrs = own_attrs(op);
+    if (!fill_attrs(context, state, op)) {
+        free(base);
+        return NULL;
+    }
     init_results(op, state->result_types);
     for (uint32_t i = 0; i < op->num_operands; i++) {
         pdm_ir_use *use = &pdm_ir_op_operands(op)[i];
@@ -372,7 +453,8 @@ pdm_ir_op *pdm_ir_op_create(pdm_ir_context *context, const pdm_ir_op_state *stat
 
 void pdm_ir_op_free(pdm_ir_op *op)
 {
-    free(op->attrs);
+    if (op->attrs != own_attrs(op))
+        free(op->attrs);
     free((char *)op - prefix_size(op->num_results));
 }
 

@@ -9,6 +9,7 @@
 #define PDM_IR_OP_INFO_H
 
 #include "ir/ir.h"
+#include "ir/op_codes.h"
 
 typedef enum pdm_ir_operand_kind {
     PDM_IR_OPERAND_TENSOR,
@@ -51,6 +52,8 @@ typedef enum pdm_ir_decl_type {
     PDM_IR_T_TYPE,
     PDM_IR_T_ANY
 } pdm_ir_decl_type;
+
+#define PDM_IR_MAX_ROW_ATTRS 32
 
 typedef struct pdm_ir_attr_desc {
     const char *name;
@@ -104,7 +107,8 @@ pdm_ir_decl_type pdm_ir_attr_desc_type(const pdm_ir_attr_desc *desc,
 /* Whether an attribute has a declared type; arrays of any length, also empty. */
 bool pdm_ir_decl_type_fits(pdm_ir_decl_type type, pdm_ir_attr attr);
 const char *pdm_ir_decl_type_name(pdm_ir_decl_type type); /* "i32", "array<f32>", ... */
-/* In-place pairs of an op (ops/inplace.def): the result that writes operand i, or -1. */
+/* In-place pairs of an op (ops/inplace.def): the result that writes operand i, or -1. Infos have it
+ * at hand: pdm_ir_op_info_inplace. */
 int pdm_ir_inplace_result(const char *op_name, int operand);
 
 typedef enum pdm_ir_interface_id {
@@ -121,7 +125,13 @@ typedef enum pdm_ir_interface_id {
 struct pdm_ir_op_info {
     const char *name;           /* interned, "pd_op.relu" */
     const pdm_ir_op_desc *desc; /* NULL for the legacy dialect */
+    pdm_ir_op_code code;
     pdm_ir_context *context;
+    const char *const *attr_names;   /* interned, in row order */
+    const uint16_t *attrs_by_name;   /* the row's attributes (their indices) in name order */
+    bool changes;                    /* whether an attribute came, went or changed between versions */
+    pdm_ir_attr *defaults;           /* in row order, kept once made; see pdm_ir_op_info_default */
+    const int8_t *inplace;           /* by operand of the row: the result that writes it, or -1 */
     struct pdm_ir_interface {
         int id;
         const void *impl;
@@ -135,6 +145,19 @@ struct pdm_ir_op_info {
  * "legacy.*"), or out of memory: *out_status tells. */
 const pdm_ir_op_info *pdm_ir_op_info_get(pdm_ir_context *context, const char *name,
                                          pdm_status *out_status /* may be NULL */);
+/* The index of a row's attribute, or -1; `hint` is where it is looked for first. */
+int pdm_ir_op_info_attr(const pdm_ir_op_info *info, const char *name, size_t hint);
+/* The default of a row's attribute that has one (default_json), in the newest version; NULL: out of
+ * memory. */
+pdm_ir_attr pdm_ir_op_info_default(const pdm_ir_op_info *info, uint16_t index);
+static inline int pdm_ir_op_info_inplace(const pdm_ir_op_info *info, size_t operand)
+{
+    return info->desc && operand < info->desc->num_operands ? info->inplace[operand] : -1;
+}
+/* The attribute that the row of op declares at index; NULL if absent. */
+pdm_ir_attr pdm_ir_op_row_attr(const pdm_ir_op *op, uint16_t index);
+/* The info of a row; NULL: out of memory. */
+const pdm_ir_op_info *pdm_ir_op_info_by_code(pdm_ir_context *context, pdm_ir_op_code code);
 bool pdm_ir_op_info_has_trait(const pdm_ir_op_info *info, int flag);
 const void *pdm_ir_op_info_interface(const pdm_ir_op_info *info, int id); /* NULL: not attached */
 /* Attach an implementation (borrowed, constant) to an op by name; upper layers do so when the

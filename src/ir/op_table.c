@@ -39,7 +39,10 @@
 #define PDM_OP(dialect, op, first, ins, ats, outs, effects, hook)                                  \
     static const pdm_ir_operand_desc dialect##_##op##_in[] = {ins{NULL, 0}};                       \
     static const pdm_ir_attr_desc dialect##_##op##_at[] = {ats{NULL, 0, 0, 0, 0, NULL}};           \
-    static const pdm_ir_result_desc dialect##_##op##_out[] = {outs{NULL, 0}};
+    static const pdm_ir_result_desc dialect##_##op##_out[] = {outs{NULL, 0}};                      \
+    _Static_assert(sizeof dialect##_##op##_at / sizeof *dialect##_##op##_at <=                     \
+                       PDM_IR_MAX_ROW_ATTRS + 1,                                                   \
+                   "PDM_IR_MAX_ROW_ATTRS is too small");
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
 #include "ir/ops/fast.def"

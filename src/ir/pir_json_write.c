@@ -638,7 +638,7 @@ static void put_plain_op(writer *w, const pdm_ir_op *op)
 
 static bool is_param(const pdm_ir_op *op)
 {
-    return op->num_results == 1 && pdm_ir_op_is(op, "builtin.parameter");
+    return op->num_results == 1 && PDM_IR_IS(op, builtin, parameter);
 }
 
 static void put_op(writer *w, const pdm_ir_op *op)

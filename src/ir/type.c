@@ -51,16 +51,18 @@ static bool normalize(pdm_ir_context *context, const struct pdm_ir_type_s *in,
 
 static uint64_t hash_of(const struct pdm_ir_type_s *t)
 {
-    const uint64_t words[] = {(uint64_t)t->kind,    (uint64_t)t->dtype, t->rank,
-                              (uintptr_t)t->layout, t->num_lod,         t->offset,
-                              t->num_elements,      t->non_zero_rank};
-    uint64_t h = pdm_hash_bytes(words, sizeof words, 0);
+    uint64_t h = (uint64_t)t->kind << 56 ^ (uint64_t)t->dtype << 48 ^ (uint64_t)t->num_elements << 32 ^
+                 (uint64_t)t->non_zero_rank << 16 ^ t->rank ^ (uintptr_t)t->layout ^
+                 t->offset * 0x9e3779b97f4a7c15u;
 
     h = pdm_hash_bytes(t->dims, t->rank * sizeof *t->dims, h);
     for (uint32_t i = 0; i < t->num_lod; i++)
         h = pdm_hash_bytes(t->lod[i], (t->lod[i][0] + 1) * sizeof *t->lod[i], h);
-    h = pdm_hash_bytes(t->elements, t->num_elements * sizeof *t->elements, h);
-    return pdm_hash_bytes(t->non_zero_dims, t->non_zero_rank * sizeof *t->non_zero_dims, h);
+    if (t->num_elements)
+        h = pdm_hash_bytes(t->elements, t->num_elements * sizeof *t->elements, h);
+    if (t->non_zero_rank)
+        h = pdm_hash_bytes(t->non_zero_dims, t->non_zero_rank * sizeof *t->non_zero_dims, h);
+    return h;
 }
 
 static bool same_bytes(const void *a, const void *b, size_t size)

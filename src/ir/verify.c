@@ -103,7 +103,7 @@ static void check_operand_type(pdm_ir_verifier *v, const pdm_ir_op *op,
 static bool may_be_absent(const pdm_ir_op *op, pdm_ir_operand_kind kind)
 {
     return kind == PDM_IR_OPERAND_OPTIONAL || kind == PDM_IR_OPERAND_OPTIONAL_VECTOR ||
-           (is_many(kind) && pdm_ir_op_is(op, "builtin.combine"));
+           (is_many(kind) && PDM_IR_IS(op, builtin, combine));
 }
 
 static void check_operands(pdm_ir_verifier *v, const pdm_ir_op *op)
@@ -175,7 +175,7 @@ static void check_attrs(pdm_ir_verifier *v, const pdm_ir_op *op)
 
     for (uint16_t i = 0; i < row->num_attrs; i++) {
         const pdm_ir_attr_desc *desc = &row->attrs[i];
-        const pdm_ir_attr attr = pdm_ir_op_attr(op, desc->name);
+        const pdm_ir_attr attr = pdm_ir_op_row_attr(op, i);
         if (!attr && (!desc->added_in || version > desc->added_in))
             pdm_ir_verify_fail(v, op, desc->name, "A required attribute is missing.");
         if (attr && !type_passes(desc, version, attr))
@@ -340,11 +340,11 @@ static void check_split(pdm_ir_verifier *v, const pdm_ir_op *op)
 
 static void check_builtin(pdm_ir_verifier *v, const pdm_ir_op *op)
 {
-    if (pdm_ir_op_is(op, "builtin.combine"))
+    if (PDM_IR_IS(op, builtin, combine))
         check_combine(v, op);
-    else if (pdm_ir_op_is(op, "builtin.slice"))
+    else if (PDM_IR_IS(op, builtin, slice))
         check_slice(v, op);
-    else if (pdm_ir_op_is(op, "builtin.split"))
+    else if (PDM_IR_IS(op, builtin, split))
         check_split(v, op);
 }
 

@@ -49,7 +49,7 @@ static const pdm_ir_op *yield_of(pdm_ir_verifier *v, const pdm_ir_op *op, const 
 {
     const pdm_ir_op *last = block->last;
 
-    if (last && pdm_ir_op_is(last, "cf.yield"))
+    if (last && PDM_IR_IS(last, cf, yield))
         return last;
     if (!may_miss)
         pdm_ir_verify_fail(v, op, NULL, "The block of region %u does not end in cf.yield.", region);
@@ -194,10 +194,10 @@ static const pdm_ir_op *pop_of(const pdm_ir_op *push)
 {
     const pdm_ir_op *create = pdm_ir_value_op(pdm_ir_op_operand_value(push, 0));
 
-    if (!create || !pdm_ir_op_is(create, "cf.stack_create") || create->num_results != 3)
+    if (!create || !PDM_IR_IS(create, cf, stack_create) || create->num_results != 3)
         return NULL;
     const pdm_ir_use *use = pdm_ir_value_first_use(pdm_ir_op_result(create, 2));
-    return use && pdm_ir_op_is(use->owner, "cf.tuple_pop") ? use->owner : NULL;
+    return use && PDM_IR_IS(use->owner, cf, tuple_pop) ? use->owner : NULL;
 }
 
 static void check_push(pdm_ir_verifier *v, const pdm_ir_op *op)
@@ -235,27 +235,31 @@ static void check_has_elements(pdm_ir_verifier *v, const pdm_ir_op *op)
         pdm_ir_verify_fail(v, op, "out", "The result must be a bool tensor of one element.");
 }
 
-static const struct cf_rule {
-    const char *name;
-    void (*check)(pdm_ir_verifier *v, const pdm_ir_op *op);
-} rules[] = {
-    {"cf.has_elements", check_has_elements},
-    {"cf.stack_create", check_stack_create},
-    {"cf.tuple_pop", check_pop},
-    {"cf.tuple_push", check_push},
-    {"cf.yield", check_yield},
-    {"pd_op.if", check_if},
-    {"pd_op.while", check_while},
-};
-
 void pdm_ir_verify_cf(pdm_ir_verifier *verifier, const pdm_ir_op *op)
 {
-    const int flags = PDM_IR_REGION | PDM_IR_TERMINATOR;
-
-    if (!(op->info->desc->flags & flags) && strncmp(op->info->name, "cf.", 3))
-        return;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (pdm_ir_op_is(op, rules[i].name))
-            rules[i].check(verifier, op);
+    switch (op->info->code) {
+    case PDM_IR_OP_cf_has_elements:
+        check_has_elements(verifier, op);
+        break;
+    case PDM_IR_OP_cf_stack_create:
+        check_stack_create(verifier, op);
+        break;
+    case PDM_IR_OP_cf_tuple_pop:
+        check_pop(verifier, op);
+        break;
+    case PDM_IR_OP_cf_tuple_push:
+        check_push(verifier, op);
+        break;
+    case PDM_IR_OP_cf_yield:
+        check_yield(verifier, op);
+        break;
+    case PDM_IR_OP_pd_op_if:
+        check_if(verifier, op);
+        break;
+    case PDM_IR_OP_pd_op_while:
+        check_while(verifier, op);
+        break;
+    default:
+        break;
     }
 }

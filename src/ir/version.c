@@ -85,18 +85,6 @@ static pdm_ir_attr retag(pdm_ir_context *context, pdm_ir_attr attr, pdm_ir_attr_
     return made;
 }
 
-/* ---- attributes that came later -------------------------------------------------------------- */
-
-/* The default of an attribute that came later: all of them are integers and bools. */
-static pdm_ir_attr added_default(pdm_ir_context *context, const pdm_ir_attr_desc *desc)
-{
-    if (desc->type == PDM_IR_T_BOOL)
-        return pdm_ir_attr_bool(context, !strcmp(desc->default_json, "true"));
-    const long long value = strtoll(desc->default_json, NULL, 10);
-    return desc->type == PDM_IR_T_I32 ? pdm_ir_attr_i32(context, (int32_t)value)
-                                      : pdm_ir_attr_i64(context, value);
-}
-
 /* ---- one op ---------------------------------------------------------------------------------- */
 
 static void report(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, const char *attr,
@@ -115,10 +103,10 @@ static void report(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, con
                         "%s in PIR version %d.", what, m->version);
 }
 
-static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *place,
-                             const pdm_ir_attr_desc *desc)
+static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, uint16_t index)
 {
-    const pdm_ir_attr attr = pdm_ir_op_attr(op, desc->name);
+    const pdm_ir_attr_desc *desc = &op->info->desc->attrs[index];
+    const pdm_ir_attr attr = pdm_ir_op_row_attr(op, index);
 
     if (!attr) {
         if (desc->added_in && m->version >= desc->added_in && !desc->default_json)
@@ -127,7 +115,7 @@ static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *
     }
     if (desc->added_in > m->version) {
         const pdm_ir_attr neutral =
-            desc->default_json ? added_default(m->module->context, desc) : NULL;
+            desc->default_json ? pdm_ir_op_info_default(op->info, index) : NULL;
         if (desc->default_json && !neutral)
             return PDM_NOMEM;
         if (attr != neutral)
@@ -152,17 +140,18 @@ static pdm_status check_op(void *user, pdm_ir_op *op, const pdm_ir_place *place)
         report(m, op, place, NULL, desc->since, "The op does not exist");
         return PDM_OK;
     }
-    for (uint16_t i = 0; i < desc->num_attrs; i++) {
+    for (uint16_t i = 0; op->info->changes && i < desc->num_attrs; i++) {
         if (desc->attrs[i].changed_in || desc->attrs[i].added_in)
-            PDM_TRY(check_attr(m, op, place, &desc->attrs[i]));
+            PDM_TRY(check_attr(m, op, place, i));
     }
     return PDM_OK;
 }
 
-static pdm_status move_attr(const mover *m, pdm_ir_op *op, const pdm_ir_attr_desc *desc)
+static pdm_status move_attr(const mover *m, pdm_ir_op *op, uint16_t index)
 {
+    const pdm_ir_attr_desc *desc = &op->info->desc->attrs[index];
     pdm_ir_context *context = m->module->context;
-    pdm_ir_attr attr = pdm_ir_op_attr(op, desc->name);
+    pdm_ir_attr attr = pdm_ir_op_row_attr(op, index);
 
     if (desc->added_in > m->version) {
         pdm_ir_op_remove_attr(op, desc->name);
@@ -170,7 +159,7 @@ static pdm_status move_attr(const mover *m, pdm_ir_op *op, const pdm_ir_attr_des
     }
     const pdm_ir_decl_type type = pdm_ir_attr_desc_type(desc, m->version);
     if (!attr && desc->added_in)
-        attr = added_default(context, desc);
+        attr = pdm_ir_op_info_default(op->info, index);
     else if (!attr || pdm_ir_decl_type_fits(type, attr))
         return PDM_OK;
     else
@@ -183,9 +172,9 @@ static pdm_status move_op(void *user, pdm_ir_op *op, const pdm_ir_place *place)
     const pdm_ir_op_desc *desc = op->info->desc;
 
     (void)place;
-    for (uint16_t i = 0; desc && i < desc->num_attrs; i++) {
+    for (uint16_t i = 0; op->info->changes && i < desc->num_attrs; i++) {
         if (desc->attrs[i].changed_in || desc->attrs[i].added_in)
-            PDM_TRY(move_attr(user, op, &desc->attrs[i]));
+            PDM_TRY(move_attr(user, op, i));
     }
     return PDM_OK;
 }

@@ -31,11 +31,39 @@ void pdm_lg_program_destroy(pdm_lg_program *program)
     free(program);
 }
 
+static const pdm_lg_slot *known_slot(const pdm_lg_slot *slots, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (slots[i].name == name)
+            return &slots[i];
+    }
+    return NULL;
+}
+
 static const pdm_lg_slot *find_slot(const pdm_lg_slot *slots, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
-        if (slots[i].name == name || strcmp(slots[i].name, name) == 0)
+        if (strcmp(slots[i].name, name) == 0)
             return &slots[i];
+    }
+    return NULL;
+}
+
+const pdm_lg_slot *pdm_lg_known_input(const pdm_lg_op *op, const char *name)
+{
+    return known_slot(op->inputs, op->num_inputs, name);
+}
+
+const pdm_lg_slot *pdm_lg_known_output(const pdm_lg_op *op, const char *name)
+{
+    return known_slot(op->outputs, op->num_outputs, name);
+}
+
+const pdm_lg_attr *pdm_lg_known_attr(const pdm_lg_op *op, const char *name)
+{
+    for (size_t i = 0; i < op->num_attrs; i++) {
+        if (op->attrs[i].name == name)
+            return &op->attrs[i];
     }
     return NULL;
 }
@@ -53,7 +81,7 @@ const pdm_lg_slot *pdm_lg_find_output(const pdm_lg_op *op, const char *name)
 const pdm_lg_attr *pdm_lg_find_attr(const pdm_lg_op *op, const char *name)
 {
     for (size_t i = 0; i < op->num_attrs; i++) {
-        if (op->attrs[i].name == name || strcmp(op->attrs[i].name, name) == 0)
+        if (strcmp(op->attrs[i].name, name) == 0)
             return &op->attrs[i];
     }
     return NULL;

@@ -168,6 +168,10 @@ void pdm_lg_program_destroy(pdm_lg_program *program); /* NULL is allowed */
 const pdm_lg_slot *pdm_lg_find_input(const pdm_lg_op *op, const char *name);
 const pdm_lg_slot *pdm_lg_find_output(const pdm_lg_op *op, const char *name);
 const pdm_lg_attr *pdm_lg_find_attr(const pdm_lg_op *op, const char *name);
+/* The same for a name that the program has interned; NULL is in no op. */
+const pdm_lg_slot *pdm_lg_known_input(const pdm_lg_op *op, const char *name);
+const pdm_lg_slot *pdm_lg_known_output(const pdm_lg_op *op, const char *name);
+const pdm_lg_attr *pdm_lg_known_attr(const pdm_lg_op *op, const char *name);
 /* The declaration of an interned name in this block only, or in the nearest block upward. A
  * gradient block (forward_idx) also uses names of its forward block, which are not found so. */
 const pdm_lg_var *pdm_lg_block_var(const pdm_lg_block *block, const char *name);

@@ -10,13 +10,16 @@ bool pdm_tr_has_attr(const pdm_tr_op *t, const char *name)
     return pdm_lg_find_attr(t->op, name) != NULL;
 }
 
+const pdm_lg_attr *pdm_tr_default(const pdm_tr_op *t, const char *name)
+{
+    const pdm_lg_attr_desc *desc = t->schema ? pdm_lg_schema_attr(t->schema, name) : NULL;
+    return desc ? desc->fallback : NULL;
+}
+
 const pdm_lg_attr *pdm_tr_attr(const pdm_tr_op *t, const char *name)
 {
     const pdm_lg_attr *attr = pdm_lg_find_attr(t->op, name);
-    if (attr || !t->schema)
-        return attr;
-    const pdm_lg_attr_desc *desc = pdm_lg_schema_attr(t->schema, name);
-    return desc ? desc->fallback : NULL;
+    return attr ? attr : pdm_tr_default(t, name);
 }
 
 static const pdm_lg_attr *need(pdm_tr_op *t, const char *name)

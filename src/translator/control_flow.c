@@ -75,12 +75,12 @@ static bool is_placeholder(const pdm_ir_value *value)
 {
     const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
     /* dy2static copies the constant to the name. */
-    while (op && pdm_ir_op_is(op, "pd_op.assign")) {
+    while (op && PDM_IR_IS(op, pd_op, assign)) {
         value = pdm_ir_op_operand_value(op, 0);
         op = value ? pdm_ir_value_op(value) : NULL;
     }
-    return op && (pdm_ir_op_is(op, "pd_op.full") || pdm_ir_op_is(op, "pd_op.assign_value") ||
-                  pdm_ir_op_is(op, "pd_op.assign_value_"));
+    return op && (PDM_IR_IS(op, pd_op, full) || PDM_IR_IS(op, pd_op, assign_value) ||
+                  PDM_IR_IS(op, pd_op, assign_value_));
 }
 
 /* A constant in place of one of another element type. */
@@ -113,7 +113,7 @@ static pdm_ir_region *new_region(pdm_tr *tr)
 static bool is_parameter(const pdm_ir_value *value)
 {
     const pdm_ir_op *def = value ? pdm_ir_value_op(value) : NULL;
-    return def && pdm_ir_op_is(def, "builtin.parameter");
+    return def && PDM_IR_IS(def, builtin, parameter);
 }
 
 /* Results share the memory of what is yielded: a parameter may be written in place later on, so a
@@ -756,12 +756,12 @@ static pdm_status erase_glue(void *user, pdm_ir_op *op)
 static pdm_status own_condition(void *user, pdm_ir_op *op)
 {
     pdm_tr *tr = user;
-    if (!pdm_ir_op_is(op, "pd_op.while"))
+    if (!PDM_IR_IS(op, pd_op, while))
         return PDM_OK;
     pdm_ir_value *cond = pdm_ir_op_operand_value(op, 0);
     const pdm_ir_op *def = pdm_ir_value_op(cond);
     if (def && def->block == op->block && pdm_ir_value_num_uses(cond) == 1 &&
-        !pdm_ir_op_is(def, "pd_op.data") && !pdm_ir_op_is(def, "builtin.parameter"))
+        !PDM_IR_IS(def, pd_op, data) && !PDM_IR_IS(def, builtin, parameter))
         return PDM_OK;
     pdm_tr_op t = {.tr = tr, .block = op->lg_block, .index = op->lg_op};
     pdm_ir_value *copy = pdm_tr_unary(&t, "pd_op.assign", cond);

@@ -2,9 +2,6 @@
 #include "translator/tr.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "translator/row_default.h"
 
 static bool dead(const pdm_tr_op *t)
 {
@@ -13,38 +10,39 @@ static bool dead(const pdm_tr_op *t)
 
 /* ---- construction ---------------------------------------------------------------------------- */
 
-/* Attributes given plus the row's defaults for the rest, in scratch memory. */
-static const pdm_ir_named_attr *complete_attrs(pdm_tr_op *t, const pdm_ir_op_desc *desc,
+/* Attributes given plus the row's defaults for the rest: the row's in its order, then others; in
+ * scratch memory. */
+static const pdm_ir_named_attr *complete_attrs(pdm_tr_op *t, const pdm_ir_op_info *info,
                                                const pdm_ir_named_attr *given, size_t num_given,
                                                size_t *out_n)
 {
-    size_t room = num_given + (desc ? desc->num_attrs : 0);
-    pdm_ir_named_attr *all = pdm_arena_calloc(&t->tr->scratch, room ? room : 1, sizeof *all);
-    size_t n = num_given;
+    const pdm_ir_op_desc *desc = info->desc;
+    const size_t declared = desc ? desc->num_attrs : 0;
+    pdm_ir_named_attr *all =
+        pdm_arena_calloc(&t->tr->scratch, declared + num_given, sizeof *all);
+    size_t n = declared;
     if (!all) {
         pdm_tr_nomem(t->tr);
         return NULL;
     }
-    if (num_given)
-        memcpy(all, given, num_given * sizeof *all);
-    for (size_t i = 0; desc && i < desc->num_attrs; i++) {
-        const pdm_ir_attr_desc *a = &desc->attrs[i];
-        bool found = false;
-        for (size_t k = 0; k < num_given && !found; k++)
-            found = strcmp(given[k].name, a->name) == 0;
-        if (found)
+    for (size_t i = 0; i < num_given; i++) {
+        const int at = pdm_ir_op_info_attr(info, given[i].name, i);
+        all[at < 0 ? n++ : (size_t)at] = given[i];
+    }
+    for (size_t i = 0; i < declared; i++) {
+        all[i].name = desc->attrs[i].name;
+        if (all[i].attr)
             continue;
-        if (!a->default_json) {
-            pdm_tr_error(t, PDM_D_INTERNAL, a->name, NULL,
-                         "'%s' was emitted without its attribute '%s'", desc->name, a->name);
+        if (!desc->attrs[i].default_json) {
+            pdm_tr_error(t, PDM_D_INTERNAL, all[i].name, NULL,
+                         "'%s' was emitted without its attribute '%s'", desc->name, all[i].name);
             return NULL;
         }
-        pdm_ir_attr value = pdm_tr_row_default(t->tr->context, a);
-        if (!value) {
+        all[i].attr = pdm_ir_op_info_default(info, (uint16_t)i);
+        if (!all[i].attr) {
             pdm_tr_nomem(t->tr);
             return NULL;
         }
-        all[n++] = (pdm_ir_named_attr){a->name, value, 0};
     }
     *out_n = n;
     return all;
@@ -102,28 +100,35 @@ static bool infer_types(pdm_tr_op *t, const pdm_ir_op_state *state, pdm_ir_type 
     return true;
 }
 
-static bool prepare(pdm_tr_op *t, pdm_ir_op_state *state, const char *name,
-                    pdm_ir_value *const *operands, size_t num_operands,
-                    const pdm_ir_named_attr *attrs, size_t num_attrs)
+/* The info of an op that we name ourselves. */
+static const pdm_ir_op_info *info_of(pdm_tr_op *t, const char *name)
 {
     pdm_status status = PDM_OK;
     if (dead(t))
+        return NULL;
+    const pdm_ir_op_info *info = pdm_ir_op_info_get(t->tr->context, name, &status);
+    if (!info && status == PDM_NOMEM)
+        pdm_tr_nomem(t->tr);
+    else if (!info)
+        pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "there is no PIR op '%s'", name);
+    return info;
+}
+
+static bool prepare(pdm_tr_op *t, pdm_ir_op_state *state, const pdm_ir_op_info *info,
+                    pdm_ir_value *const *operands, size_t num_operands,
+                    const pdm_ir_named_attr *attrs, size_t num_attrs)
+{
+    if (!info || dead(t))
         return false;
     for (size_t i = 0; i < num_attrs; i++)
         if (!attrs[i].attr) {
             pdm_tr_nomem(t->tr);
             return false;
         }
-    *state = (pdm_ir_op_state){.operands = operands, .num_operands = num_operands};
-    state->info = pdm_ir_op_info_get(t->tr->context, name, &status);
-    if (!state->info) {
-        if (status == PDM_NOMEM)
-            pdm_tr_nomem(t->tr);
-        else
-            pdm_tr_error(t, PDM_D_INTERNAL, NULL, NULL, "there is no PIR op '%s'", name);
-        return false;
-    }
-    state->attrs = complete_attrs(t, state->info->desc, attrs, num_attrs, &state->num_attrs);
+    *state =
+        (pdm_ir_op_state){.info = info, .operands = operands, .num_operands = num_operands};
+    state->attrs_form = PDM_IR_ATTRS_ROW_FIRST;
+    state->attrs = complete_attrs(t, info, attrs, num_attrs, &state->num_attrs);
     return state->attrs != NULL;
 }
 
@@ -132,7 +137,7 @@ pdm_ir_op *pdm_tr_emit(pdm_tr_op *t, const char *name, pdm_ir_value *const *oper
 {
     pdm_ir_op_state state;
     pdm_ir_type types[16];
-    if (!prepare(t, &state, name, operands, num_operands, attrs, num_attrs) ||
+    if (!prepare(t, &state, info_of(t, name), operands, num_operands, attrs, num_attrs) ||
         !infer_types(t, &state, types))
         return NULL;
     state.result_types = types;
@@ -140,16 +145,25 @@ pdm_ir_op *pdm_tr_emit(pdm_tr_op *t, const char *name, pdm_ir_value *const *oper
     return create(t, &state);
 }
 
-pdm_ir_op *pdm_tr_emit_typed(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
-                             size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs,
+pdm_ir_op *pdm_tr_emit_known(pdm_tr_op *t, const pdm_ir_op_info *info,
+                             pdm_ir_value *const *operands, size_t num_operands,
+                             const pdm_ir_named_attr *attrs, size_t num_attrs,
                              const pdm_ir_type *types, size_t num_types)
 {
     pdm_ir_op_state state;
-    if (!prepare(t, &state, name, operands, num_operands, attrs, num_attrs))
+    if (!prepare(t, &state, info, operands, num_operands, attrs, num_attrs))
         return NULL;
     state.result_types = types;
     state.num_results = num_types;
     return create(t, &state);
+}
+
+pdm_ir_op *pdm_tr_emit_typed(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
+                             size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs,
+                             const pdm_ir_type *types, size_t num_types)
+{
+    return pdm_tr_emit_known(t, info_of(t, name), operands, num_operands, attrs, num_attrs, types,
+                             num_types);
 }
 
 pdm_ir_value *pdm_tr_emit1(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,

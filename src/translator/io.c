@@ -33,10 +33,9 @@ static void bind_outermost(pdm_tr *tr, const char *name, pdm_ir_value *value)
     tr->scope = inner;
 }
 
-/* Move an op just emitted at the end of the current block to the front section of the program. */
-static void move_to_front(pdm_tr *tr, pdm_ir_op *op)
+/* Put a detached op at the end of the front section of the program. */
+static void append_to_front(pdm_tr *tr, pdm_ir_op *op)
 {
-    pdm_ir_op_detach(op);
     if (tr->front)
         pdm_ir_op_insert_after(op, tr->front);
     else
@@ -44,12 +43,38 @@ static void move_to_front(pdm_tr *tr, pdm_ir_op *op)
     tr->front = op;
 }
 
-static void set_flags(pdm_tr *tr, pdm_ir_op *op, const char *name, const bool *values, size_t n)
+/* Move an op just emitted at the end of the current block there. */
+static void move_to_front(pdm_tr *tr, pdm_ir_op *op)
+{
+    pdm_ir_op_detach(op);
+    append_to_front(tr, op);
+}
+
+/* Attributes that the framework gives ops without declaring them: interned names. */
+static const char *flag_name(pdm_tr *tr, const char *text)
+{
+    const char *name = pdm_ir_str(tr->context, text);
+    if (!name)
+        pdm_tr_nomem(tr);
+    return name;
+}
+
+static pdm_ir_attr flags(pdm_tr *tr, const bool *values, size_t n)
 {
     pdm_tr_op t = nowhere(tr);
     pdm_ir_attr attr =
         n == 1 ? pdm_tr_a_flag(&t, values[0]) : pdm_ir_attr_bools(tr->context, values, n);
-    if (!attr || !pdm_ir_op_set_attr(tr->context, op, name, attr))
+    if (!attr)
+        pdm_tr_nomem(tr);
+    return attr;
+}
+
+static void add_flags(pdm_tr *tr, pdm_ir_op *op, const pdm_ir_named_attr *attrs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!attrs[i].name || !attrs[i].attr)
+            return;
+    if (!pdm_ir_op_add_attrs(op, attrs, n))
         pdm_tr_nomem(tr);
 }
 
@@ -74,9 +99,45 @@ static pdm_ir_type parameter_type(pdm_tr *tr, const pdm_lg_var *var)
     return type;
 }
 
-static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
+/* All attributes are given, in name order. After the first op, names and places are those of that. */
+static pdm_ir_op *create_parameter(pdm_tr *tr, const pdm_lg_var *var, pdm_ir_type type)
 {
     pdm_tr_op t = nowhere(tr);
+    const pdm_ir_attr yes = pdm_tr_a_flag(&t, true), no = pdm_tr_a_flag(&t, false);
+    pdm_ir_named_attr attrs[] = {{"is_distributed", no, 0},
+                                 {"is_parameter", yes, 0},
+                                 {"need_clip", no, 0},
+                                 {"parameter_name", pdm_tr_a_str(&t, var->name), 0},
+                                 {"persistable", yes, 0},
+                                 {"stop_gradient", var->stop_gradient ? yes : no, 0},
+                                 {"trainable", yes, 0}};
+    pdm_ir_op_state state = {
+        .info = pdm_ir_op_info_by_code(tr->context, PDM_IR_OP_builtin_parameter),
+        .attrs = attrs,
+        .num_attrs = sizeof attrs / sizeof *attrs,
+        .attrs_form = PDM_IR_ATTRS_ROW_FIRST,
+        .result_types = &type,
+        .num_results = 1};
+    pdm_ir_op *op = NULL;
+    for (size_t i = 0; tr->parameter && i < state.num_attrs; i++) {
+        attrs[i].name = tr->parameter->attrs[i].name;
+        attrs[i].position = tr->parameter->attrs[i].position;
+        state.attrs_form = PDM_IR_ATTRS_DICTIONARY;
+    }
+    if (state.info && tr->status == PDM_OK)
+        op = pdm_ir_op_create(tr->context, &state);
+    if (!op) {
+        pdm_tr_nomem(tr);
+        return NULL;
+    }
+    op->lg_block = t.block;
+    if (!tr->parameter)
+        tr->parameter = op;
+    return op;
+}
+
+static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
+{
     pdm_ir_type type = parameter_type(tr, var);
     if (!type) {
         if (tr->status == PDM_OK) {
@@ -87,16 +148,16 @@ static void emit_parameter(pdm_tr *tr, const pdm_lg_var *var)
         }
         return;
     }
-    pdm_ir_attr yes = pdm_tr_a_flag(&t, true), no = pdm_tr_a_flag(&t, false);
-    pdm_ir_op *op = pdm_tr_emit_typed(
-        &t, "builtin.parameter", PDM_TR_NO_OPS,
-        PDM_TR_ATTRS({"parameter_name", pdm_tr_a_str(&t, var->name), 0}, {"is_distributed", no, 0},
-                     {"is_parameter", yes, 0}, {"need_clip", no, 0}, {"persistable", yes, 0},
-                     {"stop_gradient", var->stop_gradient ? yes : no, 0}, {"trainable", yes, 0}),
-        &type, 1);
+    pdm_ir_op *op = create_parameter(tr, var, type);
     if (!op)
         return;
-    move_to_front(tr, op);
+    append_to_front(tr, op);
+    pdm_map_entry *e = pdm_map_put(&tr->parameters, var->name);
+    if (!e) {
+        pdm_tr_nomem(tr);
+        return;
+    }
+    e->value.ptr = pdm_ir_op_result(op, 0);
     pdm_tr_bind(tr, var->name, pdm_ir_op_result(op, 0));
 }
 
@@ -198,8 +259,9 @@ static pdm_ir_op *emit_data(pdm_tr *tr, const pdm_lg_var *var)
                           &type, 1);
     if (!op)
         return NULL;
-    set_flags(tr, op, "persistable", (bool[]){false}, 1);
-    set_flags(tr, op, "stop_gradient", (bool[]){true}, 1);
+    add_flags(tr, op,
+              PDM_TR_ATTRS({flag_name(tr, "persistable"), flags(tr, (bool[]){false}, 1), 0},
+                           {flag_name(tr, "stop_gradient"), flags(tr, (bool[]){true}, 1), 0}));
     move_to_front(tr, op);
     return op;
 }
@@ -408,7 +470,8 @@ static void emit_fetch(pdm_tr_op *t, pdm_ir_value *value, const char *name, int3
         PDM_TR_ATTRS({"name", pdm_tr_a_str(t, name), 0}, {"col", pdm_tr_a_i32(t, col), 0}), &type,
         1);
     if (op)
-        set_flags(t->tr, op, "persistable", (bool[]){true}, 1);
+        add_flags(t->tr, op,
+                  PDM_TR_ATTRS({flag_name(t->tr, "persistable"), flags(t->tr, (bool[]){true}, 1), 0}));
 }
 
 void pdm_tr_h_fetch(pdm_tr_op *t)
@@ -449,37 +512,52 @@ static void emit_requested_fetches(pdm_tr *tr)
     pdm_map_deinit(&taken);
 }
 
-/* Does the value share its buffer with parameter `name`: the parameter itself, or an in-place
- * result of it? */
-static bool is_parameter_value(const pdm_ir_value *value, const char *name)
+/* The operand that a result is written over; NULL: none. */
+static pdm_ir_value *written_operand(const pdm_ir_value *value)
 {
-    for (int steps = 0; steps < 100000; steps++) {
-        pdm_ir_op *op = pdm_ir_value_op(value);
-        if (!op)
-            return false;
-        if (pdm_ir_op_is(op, "builtin.parameter"))
-            return strcmp(pdm_ir_op_attr(op, "parameter_name")->u.s.text, name) == 0;
-        const pdm_ir_value *next = NULL;
-        for (uint32_t i = 0; i < op->num_operands && !next; i++)
-            if (pdm_ir_inplace_result(pdm_ir_op_name(op), (int)i) == (int)pdm_ir_value_index(value))
-                next = pdm_ir_op_operand_value(op, i);
-        if (!next)
-            return false;
-        value = next;
+    const pdm_ir_op *op = pdm_ir_value_op(value);
+    for (uint32_t i = 0; op && i < op->num_operands; i++)
+        if (pdm_ir_op_info_inplace(op->info, i) == (int)pdm_ir_value_index(value))
+            return pdm_ir_op_operand_value(op, i);
+    return NULL;
+}
+
+/* The parameter whose memory a value shares: itself, or what it is an in-place result of, over any
+ * number of ops; NULL: none. */
+static pdm_ir_value *storage_of(pdm_tr *tr, pdm_ir_value *value)
+{
+    pdm_ir_value *root = value, *next;
+    const pdm_map_entry *known = NULL;
+    while (root && !(known = pdm_map_find(&tr->storage, root)) && (next = written_operand(root)))
+        root = next;
+    if (known)
+        root = known->value.ptr;
+    else if (!pdm_ir_value_op(root) || !PDM_IR_IS(pdm_ir_value_op(root), builtin, parameter))
+        root = NULL;
+    for (; value && value != root && !pdm_map_find(&tr->storage, value);
+         value = written_operand(value)) {
+        pdm_map_entry *e = pdm_map_put(&tr->storage, value);
+        if (!e) {
+            pdm_tr_nomem(tr);
+            break;
+        }
+        e->value.ptr = root;
     }
-    return false;
+    return root;
 }
 
 /* The parameter of that name as it is on entry; NULL: it is not read. */
 static pdm_ir_value *parameter_value(const pdm_tr *tr, const char *name)
 {
-    pdm_ir_op *end = tr->front ? tr->front->next : NULL;
-    for (pdm_ir_op *op = tr->front ? tr->module->block->first : NULL; op && op != end;
-         op = op->next)
-        if (pdm_ir_op_is(op, "builtin.parameter") &&
-            strcmp(pdm_ir_op_attr(op, "parameter_name")->u.s.text, name) == 0)
-            return pdm_ir_op_result(op, 0);
-    return NULL;
+    const pdm_map_entry *e = pdm_map_find(&tr->parameters, name);
+    return e ? e->value.ptr : NULL;
+}
+
+/* Does the value share its memory with the parameter of that name? */
+static bool is_parameter_value(pdm_tr *tr, pdm_ir_value *value, const char *name)
+{
+    pdm_ir_value *parameter = parameter_value(tr, name);
+    return parameter && storage_of(tr, value) == parameter;
 }
 
 /* An in-place op that also reads the variable: what it does not overwrite (statistics in a test
@@ -508,7 +586,7 @@ static void write_back(pdm_tr *tr, const pdm_lg_op *writer, const pdm_lg_var *va
     if (!bound)
         return;
     pdm_ir_value *value = pdm_tr_value(tr, var->name);
-    if (!value || is_parameter_value(value, var->name))
+    if (!value || is_parameter_value(tr, value, var->name))
         return;
     pdm_ir_op *def = pdm_ir_value_op(value);
     if (updates_in_place(writer, var->name, def))
@@ -561,20 +639,32 @@ static void write_back_all(pdm_tr *tr)
 
 /* A value that is the variable of a parameter: others that have its name for a while live in the
  * scope of a run. */
-static bool is_stored(const pdm_ir_value *value, const char *name)
+static bool is_stored(pdm_tr *tr, pdm_ir_value *value, const char *name)
 {
     for (const pdm_ir_use *u = pdm_ir_value_first_use(value); u; u = u->next)
-        if (pdm_ir_op_is(u->owner, "builtin.set_parameter"))
+        if (PDM_IR_IS(u->owner, builtin, set_parameter))
             return true;
-    return is_parameter_value(value, name);
+    return is_parameter_value(tr, value, name);
+}
+
+static bool has_attr(const pdm_ir_op *op, const char *interned)
+{
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (op->attrs[i].name == interned)
+            return true;
+    return false;
 }
 
 /* stop_gradient and persistable, one entry a result, for the ops whose results have names. */
 static void set_result_attributes(pdm_tr *tr)
 {
-    for (pdm_ir_op *op = tr->module->block->first; op && tr->status == PDM_OK; op = op->next) {
+    const char *persistable_name = flag_name(tr, "persistable"),
+               *stop_gradient_name = flag_name(tr, "stop_gradient");
+    /* Those of the front section have them. */
+    pdm_ir_op *first = tr->front ? tr->front->next : tr->module->block->first;
+    for (pdm_ir_op *op = first; op && tr->status == PDM_OK; op = op->next) {
         bool persistable[16] = {false}, stop_gradient[16] = {false}, any = false;
-        if (op->num_results == 0 || op->num_results > 16 || pdm_ir_op_attr(op, "stop_gradient"))
+        if (op->num_results == 0 || op->num_results > 16 || has_attr(op, stop_gradient_name))
             continue;
         for (uint32_t i = 0; i < op->num_results; i++) {
             pdm_map_entry *e = pdm_map_find(&tr->outputs, pdm_ir_op_result(op, i));
@@ -582,13 +672,14 @@ static void set_result_attributes(pdm_tr *tr)
             if (!var)
                 continue;
             any = true;
-            persistable[i] = var->persistable && is_stored(pdm_ir_op_result(op, i), var->name);
+            persistable[i] = var->persistable && is_stored(tr, pdm_ir_op_result(op, i), var->name);
             stop_gradient[i] = var->stop_gradient;
         }
         if (!any)
             continue;
-        set_flags(tr, op, "persistable", persistable, op->num_results);
-        set_flags(tr, op, "stop_gradient", stop_gradient, op->num_results);
+        add_flags(tr, op,
+                  PDM_TR_ATTRS({persistable_name, flags(tr, persistable, op->num_results), 0},
+                               {stop_gradient_name, flags(tr, stop_gradient, op->num_results), 0}));
     }
 }
 
@@ -643,7 +734,7 @@ static void copy_operand(pdm_tr *tr, pdm_ir_op *fetch)
 static bool is_written(const pdm_ir_value *parameter)
 {
     for (const pdm_ir_use *u = pdm_ir_value_first_use(parameter); u; u = u->next)
-        if (pdm_ir_inplace_result(pdm_ir_op_name(u->owner), (int)pdm_ir_use_index(u)) >= 0)
+        if (pdm_ir_op_info_inplace(u->owner->info, pdm_ir_use_index(u)) >= 0)
             return true;
     return false;
 }
@@ -658,8 +749,8 @@ static void separate_outputs(pdm_tr *tr)
     pdm_ir_op *end = tr->front ? tr->front->next : NULL;
     for (pdm_ir_op *op = tr->module->block->first; op != end && tr->status == PDM_OK;
          op = op->next) {
-        bool parameter = pdm_ir_op_is(op, "builtin.parameter");
-        if (!parameter && !pdm_ir_op_is(op, "pd_op.data"))
+        bool parameter = PDM_IR_IS(op, builtin, parameter);
+        if (!parameter && !PDM_IR_IS(op, pd_op, data))
             continue;
         pdm_map_entry *e =
             pdm_map_put(&names, name_attr(tr, op, parameter ? "parameter_name" : "name"));
@@ -670,12 +761,12 @@ static void separate_outputs(pdm_tr *tr)
                 parameter && !is_written(pdm_ir_op_result(op, 0)) ? pdm_ir_op_result(op, 0) : NULL;
     }
     for (pdm_ir_op *op = end; op && tr->status == PDM_OK; op = op->next) {
-        if (!pdm_ir_op_is(op, "pd_op.fetch"))
+        if (!PDM_IR_IS(op, pd_op, fetch))
             continue;
         const char *name = name_attr(tr, op, "name");
         const pdm_ir_value *value = pdm_ir_op_operand_value(op, 0);
         const pdm_ir_op *def = pdm_ir_value_op(value);
-        bool parameter = def && pdm_ir_op_is(def, "builtin.parameter");
+        bool parameter = def && PDM_IR_IS(def, builtin, parameter);
         pdm_map_entry *e = pdm_map_find(&names, name);
         if (e && !(e->value.ptr == value && !pdm_map_find(&fetched, value)))
             rename_output(tr, op, name, &names);

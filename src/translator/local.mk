@@ -35,8 +35,6 @@ libpdm_tr_la_SOURCES = \
 	src/translator/map.h \
 	src/translator/op_map.def \
 	src/translator/report.c \
-	src/translator/row_default.c \
-	src/translator/row_default.h \
 	src/translator/scope.c \
 	src/translator/special.c \
 	src/translator/special.h \

@@ -3,11 +3,6 @@
 
 #include "translator/io.h"
 
-bool pdm_tr_is_empty_name(const char *name)
-{
-    return strcmp(name, PDM_TR_EMPTY) == 0;
-}
-
 void pdm_tr_nomem(pdm_tr *tr)
 {
     if (tr->status == PDM_OK)
@@ -187,18 +182,24 @@ pdm_ir_type pdm_tr_declared_type(pdm_tr *tr, const pdm_lg_var *var)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-size_t pdm_tr_num_in(const pdm_tr_op *t, const char *slot)
+size_t pdm_tr_slot_size(const pdm_lg_slot *slot)
 {
-    const pdm_lg_slot *s = pdm_lg_find_input(t->op, slot);
-    if (!s)
+    if (!slot)
         return 0;
-    size_t n = s->num_args;
+    const size_t n = slot->num_args;
     /* A lone @EMPTY@ is the old way to leave a slot out. */
-    return n == 1 && pdm_tr_is_empty_name(s->args[0]) ? 0 : n;
+    return n == 1 && pdm_tr_is_empty_name(slot->args[0]) ? 0 : n;
 }
 
-static pdm_ir_value *argument_value(pdm_tr_op *t, const pdm_lg_slot *slot, size_t index)
+size_t pdm_tr_num_in(const pdm_tr_op *t, const char *slot)
 {
+    return pdm_tr_slot_size(pdm_lg_find_input(t->op, slot));
+}
+
+pdm_ir_value *pdm_tr_argument(pdm_tr_op *t, const pdm_lg_slot *slot, size_t index)
+{
+    if (t->failed || t->tr->status != PDM_OK)
+        return NULL;
     const char *name = slot->args[index];
     pdm_ir_value *value = pdm_tr_value(t->tr, name);
     if (!value && pdm_tr_io_refused(t->tr, pdm_tr_var(t->tr, name)))
@@ -214,12 +215,13 @@ pdm_ir_value *pdm_tr_in_at(pdm_tr_op *t, const char *slot, size_t index)
 {
     if (t->failed || t->tr->status != PDM_OK)
         return NULL;
-    if (index >= pdm_tr_num_in(t, slot)) {
+    const pdm_lg_slot *s = pdm_lg_find_input(t->op, slot);
+    if (index >= pdm_tr_slot_size(s)) {
         pdm_tr_error(t, PDM_D_LG_MISSING_INPUT, slot, NULL, "op '%s' lacks its input %s",
                      t->op->type, slot);
         return NULL;
     }
-    return argument_value(t, pdm_lg_find_input(t->op, slot), index);
+    return pdm_tr_argument(t, s, index);
 }
 
 pdm_ir_value *pdm_tr_in(pdm_tr_op *t, const char *slot)
@@ -320,9 +322,15 @@ static pdm_ir_type complete_type(pdm_tr_op *t, pdm_ir_type type, const pdm_lg_va
 
 void pdm_tr_out_at(pdm_tr_op *t, const char *slot, size_t index, pdm_ir_value *value)
 {
-    pdm_tr *tr = t->tr;
     const char *name = output_name(t, slot, index);
-    if (t->failed || !name || !value || tr->status != PDM_OK)
+    if (name)
+        pdm_tr_out_name_is(t, name, value);
+}
+
+void pdm_tr_out_name_is(pdm_tr_op *t, const char *name, pdm_ir_value *value)
+{
+    pdm_tr *tr = t->tr;
+    if (t->failed || !value || tr->status != PDM_OK)
         return;
     const pdm_lg_var *var = pdm_tr_var(tr, name);
     pdm_ir_op *def = pdm_ir_value_op(value);

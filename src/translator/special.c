@@ -7,9 +7,9 @@ pdm_ir_value *pdm_tr_emit_form(pdm_tr_op *t, const char *name, pdm_ir_value *con
                                size_t num_operands, const pdm_ir_named_attr *attrs,
                                size_t num_attrs)
 {
-    char room[PDM_TR_MAX_NAME];
-    const char *form = pdm_tr_in_place_form(t, name, room, sizeof room);
-    return pdm_tr_emit1(t, form, operands, num_operands, attrs, num_attrs);
+    const pdm_ir_op_info *plain = pdm_ir_op_info_get(t->tr->context, name, NULL);
+    const pdm_ir_op_info *form = pdm_tr_in_place_form(t, plain);
+    return pdm_tr_emit1(t, form ? form->name : name, operands, num_operands, attrs, num_attrs);
 }
 
 pdm_ir_value *pdm_tr_bound(pdm_tr_op *t, const char *slot)

@@ -102,9 +102,9 @@ static size_t known_elements(const pdm_ir_value *array, pdm_ir_value **elements)
         int64_t index;
         size_t n;
         if (!op ||
-            (!pdm_ir_op_is(op, "pd_op.array_write_") && !pdm_ir_op_is(op, "pd_op.create_array")))
+            (!PDM_IR_IS(op, pd_op, array_write_) && !PDM_IR_IS(op, pd_op, create_array)))
             return 0;
-        if (pdm_ir_op_is(op, "pd_op.create_array"))
+        if (PDM_IR_IS(op, pd_op, create_array))
             break;
         if (!pdm_ir_const_ints(pdm_ir_op_operand_value(op, 2), &index, 1, &n) || n != 1 ||
             index < 0 || index >= MAX_ELEMENTS)

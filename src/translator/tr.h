@@ -11,6 +11,8 @@
 #ifndef PDM_TR_TR_H
 #define PDM_TR_TR_H
 
+#include <string.h>
+
 #include "ir/infer.h"
 #include "translator/translate.h"
 
@@ -56,7 +58,11 @@ typedef struct pdm_tr {
     pdm_ir_attr flags[2]; /* kept by pdm_tr_a_flag */
     pdm_map feeds;        /* pdm_lg_var → value of its pd_op.data; NULL: refused */
     pdm_map fetches;      /* fetch op → pdm_tr_fetch */
+    const pdm_ir_op *parameter; /* the first builtin.parameter; NULL: none yet */
+    pdm_map parameters;   /* interned legacy name → value of its builtin.parameter */
+    pdm_map storage;      /* value → parameter whose memory it shares, NULL: none (io.c) */
     pdm_map resolved;     /* interned op type → how it is translated (translate.c) */
+    pdm_map in_place;     /* op info → that of its in-place form, NULL: it has none (generic.c) */
 } pdm_tr;
 
 /* The op being translated. */
@@ -73,7 +79,10 @@ typedef void (*pdm_tr_handler)(pdm_tr_op *t);
 /* ---- names and values (scope.c) -------------------------------------------------------------- */
 
 #define PDM_TR_EMPTY "@EMPTY@"
-bool pdm_tr_is_empty_name(const char *name);
+static inline bool pdm_tr_is_empty_name(const char *name)
+{
+    return name[0] == '@' && strcmp(name, PDM_TR_EMPTY) == 0;
+}
 /* Newest value of a name, sliced out of its vector when it must be; NULL when it has none in any
  * scope, or on failure. */
 pdm_ir_value *pdm_tr_value(pdm_tr *tr, const char *name);
@@ -114,6 +123,9 @@ pdm_ir_value *pdm_tr_in_opt(pdm_tr_op *t, const char *slot);
 pdm_ir_value *pdm_tr_in_at(pdm_tr_op *t, const char *slot, size_t index);
 size_t pdm_tr_num_in(const pdm_tr_op *t,
                      const char *slot); /* arguments given, 0 when the slot is absent */
+/* The same for a slot at hand (NULL: absent), and the value of one of its arguments. */
+size_t pdm_tr_slot_size(const pdm_lg_slot *slot);
+pdm_ir_value *pdm_tr_argument(pdm_tr_op *t, const pdm_lg_slot *slot, size_t index);
 /* builtin.combine of all arguments of a slot (one is combined too; a single tensor array is passed
  * as it is); reports an empty slot. */
 pdm_ir_value *pdm_tr_in_combined(pdm_tr_op *t, const char *slot);
@@ -125,6 +137,7 @@ size_t pdm_tr_num_out(const pdm_tr_op *t, const char *slot);
  * value's type is completed from the VarDesc. */
 void pdm_tr_out(pdm_tr_op *t, const char *slot, pdm_ir_value *value);
 void pdm_tr_out_at(pdm_tr_op *t, const char *slot, size_t index, pdm_ir_value *value);
+void pdm_tr_out_name_is(pdm_tr_op *t, const char *name, pdm_ir_value *value); /* the same by name */
 /* Bind an output to element `index` of a vector; nothing happens for @EMPTY@. */
 void pdm_tr_out_element(pdm_tr_op *t, const char *name, pdm_ir_value *vector, uint32_t index);
 
@@ -133,6 +146,7 @@ void pdm_tr_out_element(pdm_tr_op *t, const char *name, pdm_ir_value *vector, ui
 bool pdm_tr_has_attr(const pdm_tr_op *t, const char *name); /* given in the model */
 /* The attribute, else the schema's default, else NULL (nothing reported). */
 const pdm_lg_attr *pdm_tr_attr(const pdm_tr_op *t, const char *name);
+const pdm_lg_attr *pdm_tr_default(const pdm_tr_op *t, const char *name); /* the schema's alone */
 /* Typed reads report a missing attribute without default and a wrong kind. Numbers convert between
  * kinds when exact. */
 int64_t pdm_tr_int(pdm_tr_op *t, const char *name);
@@ -174,6 +188,11 @@ pdm_ir_op *pdm_tr_emit(pdm_tr_op *t, const char *name, pdm_ir_value *const *oper
 /* The same with result types given by the caller (NULL entries: absent). */
 pdm_ir_op *pdm_tr_emit_typed(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,
                              size_t num_operands, const pdm_ir_named_attr *attrs, size_t num_attrs,
+                             const pdm_ir_type *types, size_t num_types);
+/* The same for an op whose info is at hand. */
+pdm_ir_op *pdm_tr_emit_known(pdm_tr_op *t, const pdm_ir_op_info *info,
+                             pdm_ir_value *const *operands, size_t num_operands,
+                             const pdm_ir_named_attr *attrs, size_t num_attrs,
                              const pdm_ir_type *types, size_t num_types);
 /* Emit, first result. */
 pdm_ir_value *pdm_tr_emit1(pdm_tr_op *t, const char *name, pdm_ir_value *const *operands,

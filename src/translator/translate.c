@@ -105,6 +105,7 @@ static void report_untranslatable(pdm_tr_op *t)
 
 typedef struct resolved {
     const handler *special;
+    const pdm_lg_schema *schema;
     bool row;
 } resolved;
 
@@ -114,7 +115,8 @@ static const resolved *resolve(pdm_tr *tr, const char *type)
     if (e)
         return e->value.ptr;
     resolved *r = pdm_arena_calloc(&tr->scratch, 1, sizeof *r);
-    e = r ? pdm_map_put(&tr->resolved, type) : NULL;
+    if (r && pdm_lg_schema_get(tr->schemas, type, &r->schema) == PDM_OK)
+        e = pdm_map_put(&tr->resolved, type);
     if (!e) {
         pdm_tr_nomem(tr);
         return NULL;
@@ -133,10 +135,7 @@ static void translate_op(pdm_tr_op *t)
     const resolved *r = resolve(tr, t->op->type);
     if (!r)
         return;
-    if (pdm_lg_schema_get(tr->schemas, t->op->type, &t->schema) != PDM_OK) {
-        pdm_tr_nomem(tr);
-        return;
-    }
+    t->schema = r->schema;
     if (r->special)
         r->special->fn(t);
     else if (r->row)
@@ -177,9 +176,12 @@ static void deinit(pdm_tr *tr)
 {
     pdm_map_deinit(&tr->rows);
     pdm_map_deinit(&tr->resolved);
+    pdm_map_deinit(&tr->in_place);
     pdm_map_deinit(&tr->outputs);
     pdm_map_deinit(&tr->feeds);
     pdm_map_deinit(&tr->fetches);
+    pdm_map_deinit(&tr->parameters);
+    pdm_map_deinit(&tr->storage);
     pdm_arena_deinit(&tr->scratch);
 }
 
@@ -200,6 +202,10 @@ pdm_status pdm_tr_translate(pdm_ir_context *context, pdm_lg_schemas *schemas,
     pdm_arena_init(&tr.scratch);
     tr.has_sub_blocks = program->num_blocks > 1;
     pdm_tr_scope_push(&tr, &scope, tr.module->block, 0, false);
+    /* Nearly every variable gets a value. */
+    if (!pdm_map_reserve(&scope.names, program->blocks[0].num_vars) ||
+        !pdm_map_reserve(&tr.outputs, program->blocks[0].num_ops))
+        pdm_tr_nomem(&tr);
     pdm_tr_flow_prepare(&tr);
     if (tr.status == PDM_OK)
         pdm_tr_io_prepare(&tr);

@@ -125,6 +125,27 @@ END_TEST
 
 static char pool[5000];
 
+START_TEST(map_reserves)
+{
+    pdm_map map = {0};
+
+    ck_assert(pdm_map_reserve(&map, 0));
+    ck_assert_uint_eq(map.capacity, 0);
+    ck_assert(!pdm_map_reserve(&map, SIZE_MAX));
+    for (size_t n = 1; n < sizeof pool; n = 2 * n + 1) {
+        ck_assert(pdm_map_reserve(&map, n));
+        const pdm_map_entry *entries = map.entries;
+        for (size_t i = 0; i < n; i++)
+            ck_assert_ptr_nonnull(pdm_map_put(&map, &pool[i]));
+        ck_assert_ptr_eq(map.entries, entries);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_ptr_nonnull(pdm_map_find(&map, &pool[i]));
+        ck_assert_uint_eq(map.count, n);
+    }
+    pdm_map_deinit(&map);
+}
+END_TEST
+
 START_TEST(map_finds_what_was_put)
 {
     pdm_map map = {0};
@@ -274,6 +295,7 @@ Suite *pdm_suite_containers(void)
     tcase_add_test(tc, arena_copies);
     tcase_add_test(tc, vec_grows);
     tcase_add_test(tc, vec_is_unchanged_when_it_cannot_grow);
+    tcase_add_test(tc, map_reserves);
     tcase_add_test(tc, map_finds_what_was_put);
     tcase_add_test(tc, map_removal_keeps_the_others);
     tcase_add_test(tc, intern_makes_equal_texts_one);

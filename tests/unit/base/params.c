@@ -154,6 +154,14 @@ START_TEST(every_element_type)
     ck_assert_uint_eq(at, b.size);
     ck_assert_ptr_null(pdm_params_find(&params, "zz"));
     ck_assert_ptr_null(pdm_params_find(&params, ""));
+    size_t next = 0;
+    for (size_t i = 0; i < count; i++) /* in order, each twice, and names that are not there */
+        for (int k = 0; k < 2; k++) {
+            ck_assert_ptr_eq(pdm_params_next(&params, names[i], &next), &params.items[i]);
+            ck_assert_uint_eq(next, i + 1);
+            ck_assert_ptr_null(pdm_params_next(&params, "zz", &next));
+            ck_assert_uint_eq(next, i + 1);
+        }
     pdm_buf_deinit(&b);
 }
 END_TEST

@@ -136,7 +136,6 @@ START_TEST(dictionary)
     for (int i = 0; i < N; i++)
         pdm_ir_op_remove_attr(op, names[i]);
     ck_assert_uint_eq(op->num_attrs, 0);
-    ck_assert_ptr_null(op->attrs);
     fx_deinit(&f);
 }
 END_TEST
@@ -167,6 +166,72 @@ START_TEST(positions_follow_the_row)
     set(&f, op, "transpose_x", b);
     ck_assert_uint_eq(op->attrs[1].position, 3);
     ck_assert_uint_eq(op->attrs[2].position, 0);
+    pdm_ir_op_erase(op);
+    fx_deinit(&f);
+}
+END_TEST
+
+/* What a caller knows of the attributes changes nothing but the work. */
+START_TEST(attribute_forms)
+{
+    fx f;
+    fx_init(&f);
+    pdm_ir_attr b = pdm_ir_attr_bool(f.context, true), i = pdm_ir_attr_i32(f.context, 1);
+    pdm_ir_named_attr attrs[] = {
+        {"transpose_x", b, 0}, {"transpose_y", i, 0}, {"zoo", i, 0}, {"extra", b, 1}};
+    pdm_ir_op_state state = {.info = pdm_ir_op_info_by_code(f.context, PDM_IR_OP_pd_op_matmul),
+                             .attrs = attrs,
+                             .num_attrs = 4};
+    pdm_ir_op *ops[3];
+
+    ck_assert_ptr_eq(state.info, pdm_ir_op_info_get(f.context, "pd_op.matmul", NULL));
+    ops[0] = pdm_ir_op_create(f.context, &state);
+    state.attrs_form = PDM_IR_ATTRS_ROW_FIRST;
+    ops[1] = pdm_ir_op_create(f.context, &state);
+    state.attrs_form = PDM_IR_ATTRS_DICTIONARY;
+    state.attrs = ops[0]->attrs;
+    ops[2] = pdm_ir_op_create(f.context, &state);
+    for (int n = 1; n < 3; n++) {
+        ck_assert_uint_eq(ops[n]->num_attrs, 4);
+        for (uint32_t k = 0; k < 4; k++) {
+            ck_assert_ptr_eq(ops[n]->attrs[k].name, ops[0]->attrs[k].name);
+            ck_assert_ptr_eq(ops[n]->attrs[k].attr, ops[0]->attrs[k].attr);
+            ck_assert_uint_eq(ops[n]->attrs[k].position, ops[0]->attrs[k].position);
+        }
+    }
+    ck_assert_ptr_eq(pdm_ir_op_row_attr(ops[1], 1), i);
+    pdm_ir_op_remove_attr(ops[1], "transpose_y");
+    ck_assert_ptr_null(pdm_ir_op_row_attr(ops[1], 1));
+    for (int n = 0; n < 3; n++)
+        pdm_ir_op_erase(ops[n]);
+    fx_deinit(&f);
+}
+END_TEST
+
+START_TEST(added_attributes)
+{
+    fx f;
+    fx_init(&f);
+    pdm_ir_attr b = pdm_ir_attr_bool(f.context, true);
+    pdm_ir_op *op = make(&f, "pd_op.relu", NONE, NONE, NONE);
+    char name[8];
+
+    for (uint32_t i = 0; i < 20; i++) {
+        const uint32_t first = 40 - 2 * i;
+        pdm_ir_named_attr two[2] = {{NULL, b, 0}, {NULL, b, 0}};
+        for (uint32_t k = 0; k < 2; k++) {
+            snprintf(name, sizeof name, "n%02u", first + k);
+            two[k].name = pdm_ir_str(f.context, name);
+        }
+        ck_assert(pdm_ir_op_add_attrs(op, two, 2));
+        ck_assert_uint_eq(op->num_attrs, 2 * (i + 1));
+    }
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        if (i > 0)
+            ck_assert_int_lt(strcmp(op->attrs[i - 1].name, op->attrs[i].name), 0);
+        /* The pair added last is in front and written last. */
+        ck_assert_uint_eq(op->attrs[i].position, 38 - i / 2 * 2 + i % 2);
+    }
     pdm_ir_op_erase(op);
     fx_deinit(&f);
 }
@@ -305,6 +370,8 @@ Suite *pdm_suite_ops(void)
     tcase_add_test(tcase, replace_all_uses);
     tcase_add_test(tcase, dictionary);
     tcase_add_test(tcase, positions_follow_the_row);
+    tcase_add_test(tcase, attribute_forms);
+    tcase_add_test(tcase, added_attributes);
     tcase_add_test(tcase, many_attributes);
     tcase_add_test(tcase, order_in_block);
     tcase_add_test(tcase, block_arguments);

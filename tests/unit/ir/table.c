@@ -90,7 +90,7 @@ typedef struct inplace_row {
     int operand, result;
 } inplace_row;
 
-START_TEST(inplace)
+START_TEST(row_facts)
 {
 #define PDM_INPLACE(dialect, name, operand, result) {#dialect "." #name, operand, result},
     static const inplace_row rows[] = {
@@ -104,6 +104,26 @@ START_TEST(inplace)
                       "%s", row->name);
         ck_assert_int_eq(pdm_ir_inplace_result(rows[i].name, rows[i].operand), rows[i].result);
     }
+    fx f;
+    fx_init(&f);
+    for (size_t i = 0; i < pdm_ir_op_desc_count(); i++) {
+        const pdm_ir_op_desc *row = pdm_ir_op_desc_at(i);
+        const pdm_ir_op_info *info = pdm_ir_op_info_get(f.context, row->name, NULL);
+        ck_assert_ptr_eq(info, pdm_ir_op_info_by_code(f.context, (pdm_ir_op_code)i));
+        for (uint16_t k = 0; k < row->num_operands; k++)
+            ck_assert_int_eq(pdm_ir_op_info_inplace(info, k), pdm_ir_inplace_result(row->name, k));
+        ck_assert_int_eq(pdm_ir_op_info_inplace(info, row->num_operands), -1);
+        for (uint16_t k = 0; k < row->num_attrs; k++) {
+            const char *name = row->attrs[k].name;
+            ck_assert_int_eq(pdm_ir_op_info_attr(info, name, k + 1), k);
+            ck_assert_int_eq(pdm_ir_op_info_attr(info, pdm_ir_str(f.context, name), k), k);
+            ck_assert_int_eq(pdm_ir_op_info_attr(info, strcpy(f.said, name), 0), k);
+            if (row->attrs[k].default_json)
+                ck_assert_msg(pdm_ir_op_info_default(info, k) != NULL, "%s.%s", row->name, name);
+        }
+        ck_assert_int_eq(pdm_ir_op_info_attr(info, "no such name", 0), -1);
+    }
+    fx_deinit(&f);
     ck_assert_int_eq(pdm_ir_inplace_result("pd_op.adam_", 1), -1);
     ck_assert_int_eq(pdm_ir_inplace_result("pd_op.relu", 0), -1);
 }
@@ -191,7 +211,7 @@ Suite *pdm_suite_table(void)
     tcase_add_test(tcase, sorted_and_complete);
     tcase_add_test(tcase, rows_are_sound);
     tcase_add_test(tcase, row_contents);
-    tcase_add_test(tcase, inplace);
+    tcase_add_test(tcase, row_facts);
     tcase_add_test(tcase, infos);
     tcase_add_test(tcase, traits_and_interfaces);
     tcase_add_test(tcase, declared_types);

@@ -1,6 +1,6 @@
 /* JSON literals of op rows and map rows as attributes. The texts are ours, so the parser knows only
  * what they use. */
-#include "translator/row_default.h"
+#include "ir/literal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static pdm_ir_attr place(cursor *c)
     return ok ? pdm_ir_attr_place(c->context, (int32_t)kind, (int32_t)device, "") : NULL;
 }
 
-pdm_ir_attr pdm_tr_literal(pdm_ir_context *context, const char *json, pdm_ir_decl_type type)
+pdm_ir_attr pdm_ir_literal(pdm_ir_context *context, const char *json, pdm_ir_decl_type type)
 {
     cursor c = {context, json};
     pdm_ir_attr attr;
@@ -194,7 +194,11 @@ pdm_ir_attr pdm_tr_literal(pdm_ir_context *context, const char *json, pdm_ir_dec
     return attr && *c.p == '\0' ? attr : NULL;
 }
 
-pdm_ir_attr pdm_tr_row_default(pdm_ir_context *context, const pdm_ir_attr_desc *desc)
+pdm_ir_attr pdm_ir_op_info_default(const pdm_ir_op_info *info, uint16_t index)
 {
-    return pdm_tr_literal(context, desc->default_json, desc->type);
+    const pdm_ir_attr_desc *desc = &info->desc->attrs[index];
+
+    if (!info->defaults[index])
+        info->defaults[index] = pdm_ir_literal(info->context, desc->default_json, desc->type);
+    return info->defaults[index];
 }
