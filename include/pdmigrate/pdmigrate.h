@@ -460,6 +460,18 @@ PDM_API PDM_MUST_USE pdm_status pdm_model_run_legacy(const pdm_model *model,
                                                      const pdm_legacy_run_options *options,
                                                      const pdm_bundle *inputs, pdm_bundle *outputs);
 
+typedef struct pdm_legacy_runner pdm_legacy_runner;
+
+/* The same for many runs: parameters are read once, and those that the program itself writes keep
+ * what was written. The model is not destroyed before it; fetch is used during the call only. */
+PDM_API PDM_MUST_USE pdm_status pdm_legacy_runner_create(const pdm_model *model,
+                                                         const pdm_legacy_run_options *options,
+                                                         pdm_legacy_runner **out_runner);
+PDM_API void pdm_legacy_runner_destroy(pdm_legacy_runner *runner); /* NULL is allowed */
+PDM_API PDM_MUST_USE pdm_status pdm_legacy_runner_run(pdm_legacy_runner *runner,
+                                                      const pdm_bundle *inputs,
+                                                      pdm_bundle *outputs);
+
 typedef struct pdm_compare_options {
     size_t size;
     /* A float is wrong when |actual - expected| > atol + rtol*|expected|. NaN is right where NaN is
@@ -503,11 +515,11 @@ typedef struct pdm_bisect_options {
     size_t num_fetch;
     uint64_t seed;           /* of random ops */
     uint64_t max_iterations; /* turns of one loop; 0: no limit */
-    double rtol, atol; /* as in pdm_compare_options; below 0 (and without options): 1e-5, for
-                          float16 1e-3, for bfloat16 1e-2 */
-    bool any_shape;      /* as in pdm_plan_options */
-    pdm_kernels kernels; /* of the run that is judged; the one that it is compared with uses
-                            reference kernels */
+    double rtol, atol;       /* as in pdm_compare_options; below 0 (and without options): 1e-5, for
+                                float16 1e-3, for bfloat16 1e-2 */
+    bool any_shape;          /* as in pdm_plan_options */
+    pdm_kernels kernels;     /* of the run that is judged; the one that it is compared with uses
+                                reference kernels */
     bool (*cancelled)(void *user);
     void *user;
 } pdm_bisect_options;
@@ -565,16 +577,15 @@ typedef struct pdm_bisection {
  */
 PDM_API PDM_MUST_USE pdm_status pdm_bisect(const pdm_model *model, const pdm_model *other,
                                            const pdm_bisect_options *options,
-                                           const pdm_bundle *inputs,
-                                           pdm_bisection **out_bisection);
+                                           const pdm_bundle *inputs, pdm_bisection **out_bisection);
 PDM_API void pdm_bisection_destroy(pdm_bisection *bisection); /* NULL is allowed */
 /* ---- the old CINN pipeline ------------------------------------------------------------------- */
 
 /*
  * What build_cinn_pass does to a legacy program: clusters of ops that the compiler takes become
  * subgraphs, each with one cinn_launch op in its place. A graph stands for itself, apart from the
- * context, which it does not outlive; it reads the model while it is made and in pdm_graph_model and
- * pdm_graph_extract.
+ * context, which it does not outlive; it reads the model while it is made and in pdm_graph_model
+ * and pdm_graph_extract.
  */
 typedef struct pdm_graph pdm_graph;
 

@@ -1,8 +1,16 @@
 /* Running a legacy model as it is. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/launch.h"
 #include "api/run.h"
+
+struct pdm_legacy_runner {
+    const pdm_model *model;
+    pdm_legacy_plan *plan;
+    pdm_legacy_session *session;
+    pdm_api_launcher *launcher;
+};
 
 static pdm_status give_input(const pdm_legacy_plan *plan, pdm_legacy_session *session, size_t index,
                              const pdm_bundle *inputs)
@@ -66,6 +74,76 @@ static pdm_status take_outputs(const pdm_legacy_plan *plan, const pdm_legacy_ses
     return status;
 }
 
+static pdm_status make_ready(pdm_legacy_runner *r, const pdm_legacy_run_options *given,
+                             const pdm_legacy_options *hooks)
+{
+    const pdm_model *model = r->model;
+    pdm_diag_sink sink = pdm_api_sink(model->context);
+    const pdm_legacy_plan_options how = {.fetch = given->fetch, .num_fetch = given->num_fetch};
+    pdm_legacy_options run = {.seed = given->seed,
+                              .max_iterations = given->max_iterations,
+                              .cancelled = given->cancelled,
+                              .print = given->print,
+                              .observe = hooks ? hooks->observe : NULL,
+                              .enter = hooks ? hooks->enter : NULL,
+                              .user = given->user};
+
+    PDM_TRY(pdm_legacy_plan_create(model->legacy, model->context->schemas,
+                                   model->has_params ? &model->params : NULL, &how, &sink,
+                                   &r->plan));
+    PDM_TRY(pdm_api_launcher_create(model->context, &run, &r->launcher));
+    run.launch = pdm_api_launch;
+    run.launch_user = r->launcher;
+    return pdm_legacy_session_create(r->plan, &run, &r->session);
+}
+
+static pdm_status create(const pdm_model *model, const pdm_legacy_run_options *options,
+                         const pdm_legacy_options *hooks, pdm_legacy_runner **out_runner)
+{
+    pdm_legacy_run_options given = {0};
+
+    if (!model || !out_runner || model->kind != PDM_MODEL_LEGACY)
+        return PDM_INVALID_ARG;
+    PDM_API_OPTIONS(given, options);
+    pdm_legacy_runner *r = calloc(1, sizeof *r);
+    if (!r)
+        return PDM_NOMEM;
+    r->model = model;
+    const pdm_status status = make_ready(r, &given, hooks);
+    if (status == PDM_OK)
+        *out_runner = r;
+    else
+        pdm_legacy_runner_destroy(r);
+    return status;
+}
+
+pdm_status pdm_legacy_runner_create(const pdm_model *model, const pdm_legacy_run_options *options,
+                                    pdm_legacy_runner **out_runner)
+{
+    return create(model, options, NULL, out_runner);
+}
+
+void pdm_legacy_runner_destroy(pdm_legacy_runner *runner)
+{
+    if (!runner)
+        return;
+    pdm_legacy_session_destroy(runner->session);
+    pdm_legacy_plan_destroy(runner->plan);
+    pdm_api_launcher_destroy(runner->launcher);
+    free(runner);
+}
+
+pdm_status pdm_legacy_runner_run(pdm_legacy_runner *r, const pdm_bundle *inputs,
+                                 pdm_bundle *outputs)
+{
+    if (!r || !inputs || !outputs)
+        return PDM_INVALID_ARG;
+    pdm_diag_sink sink = pdm_api_sink(r->model->context);
+    PDM_TRY(give_inputs(r->model, r->plan, r->session, inputs, &sink));
+    PDM_TRY(pdm_legacy_run(r->session, &sink));
+    return take_outputs(r->plan, r->session, outputs);
+}
+
 pdm_status pdm_model_run_legacy(const pdm_model *model, const pdm_legacy_run_options *options,
                                 const pdm_bundle *inputs, pdm_bundle *outputs)
 {
@@ -76,37 +154,12 @@ pdm_status pdm_api_run_legacy(const pdm_model *model, const pdm_legacy_run_optio
                               const pdm_legacy_options *hooks, const pdm_bundle *inputs,
                               pdm_bundle *outputs)
 {
-    pdm_legacy_run_options given = {0};
-    pdm_legacy_plan *plan = NULL;
-    pdm_legacy_session *session = NULL;
-    pdm_api_launcher *launcher = NULL;
-    pdm_status status;
+    pdm_legacy_runner *runner = NULL;
 
-    if (!model || !inputs || !outputs || model->kind != PDM_MODEL_LEGACY)
+    if (!inputs || !outputs)
         return PDM_INVALID_ARG;
-    PDM_API_OPTIONS(given, options);
-    pdm_diag_sink sink = pdm_api_sink(model->context);
-    const pdm_legacy_plan_options how = {.fetch = given.fetch, .num_fetch = given.num_fetch};
-    pdm_legacy_options run = {.seed = given.seed,
-                                    .max_iterations = given.max_iterations,
-                                    .cancelled = given.cancelled,
-                                    .print = given.print,
-                                    .observe = hooks ? hooks->observe : NULL,
-                                    .enter = hooks ? hooks->enter : NULL,
-                                    .user = given.user};
-    PDM_TRY_GOTO(pdm_legacy_plan_create(model->legacy, model->context->schemas,
-                                        model->has_params ? &model->params : NULL, &how, &sink,
-                                        &plan));
-    PDM_TRY_GOTO(pdm_api_launcher_create(model->context, &run, &launcher));
-    run.launch = pdm_api_launch;
-    run.launch_user = launcher;
-    PDM_TRY_GOTO(pdm_legacy_session_create(plan, &run, &session));
-    PDM_TRY_GOTO(give_inputs(model, plan, session, inputs, &sink));
-    PDM_TRY_GOTO(pdm_legacy_run(session, &sink));
-    status = take_outputs(plan, session, outputs);
-done:
-    pdm_legacy_session_destroy(session);
-    pdm_legacy_plan_destroy(plan);
-    pdm_api_launcher_destroy(launcher);
+    PDM_TRY(create(model, options, hooks, &runner));
+    const pdm_status status = pdm_legacy_runner_run(runner, inputs, outputs);
+    pdm_legacy_runner_destroy(runner);
     return status;
 }

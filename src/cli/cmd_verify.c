@@ -23,9 +23,10 @@ typedef struct verifier {
     cli_report *report;
     pdm_model *model, *other; /* other: NEW, or NULL */
     side tested;
-    side reference; /* a PIR MODEL that NEW, or fast kernels, are compared with */
-    side before;    /* what is tested, as 2.6 would compute it */
-    side plain;     /* what is tested with fast kernels, with reference kernels */
+    pdm_legacy_runner *legacy; /* a legacy MODEL as it is; NULL: not yet */
+    side reference;            /* a PIR MODEL that NEW, or fast kernels, are compared with */
+    side before;               /* what is tested, as 2.6 would compute it */
+    side plain;                /* what is tested with fast kernels, with reference kernels */
     cli_tolerances tolerances;
     cli_progress progress;
     char doing[64]; /* for the progress line */
@@ -127,7 +128,9 @@ static pdm_status run_reference(verifier *v, const pdm_bundle *inputs, pdm_bundl
                                            .user = v};
     if (pdm_model_get_kind(v->model) == PDM_MODEL_LEGACY) {
         v->result.against = "the legacy program as it is";
-        return pdm_model_run_legacy(v->model, &legacy, inputs, expected);
+        if (!v->legacy)
+            TRY(pdm_legacy_runner_create(v->model, &legacy, &v->legacy));
+        return pdm_legacy_runner_run(v->legacy, inputs, expected);
     }
     if (!v->reference.session) {
         cli_usage(v->report, "give recorded outputs with --io, a second model, or --kernels fast",
@@ -604,6 +607,7 @@ static void deinit(verifier *v)
     free(r->sets);
     pdm_bisection_destroy(r->bisection);
     cli_tolerances_deinit(&v->tolerances);
+    pdm_legacy_runner_destroy(v->legacy);
     destroy_side(&v->tested);
     destroy_side(&v->reference);
     destroy_side(&v->before);

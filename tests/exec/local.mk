@@ -1,4 +1,5 @@
 # Running models: the cases of the fixtures.
-exec_tests = tests/exec/cases.sh
+exec_tests = tests/exec/cases.sh tests/exec/verify.sh
 TESTS += $(exec_tests)
-EXTRA_DIST += $(exec_tests) tests/exec/expected.tsv tests/exec/matrix.py
+EXTRA_DIST += $(exec_tests) tests/exec/expected.tsv tests/exec/folders.sh tests/exec/matrix.py tests/exec/verify.py \
+	tests/exec/verify.tsv
