@@ -7,6 +7,7 @@
     X(legacy)     \
     X(kernels_math) \
     X(kernels_fast) \
+    X(kernels_move) \
     X(kernels_nn)
 
 PDM_UNIT_MAIN(SUITES)

@@ -87,6 +87,7 @@ tests_unit_check_exec_SOURCES = \
 	tests/unit/exec/executor.c \
 	tests/unit/exec/kernels_fast.c \
 	tests/unit/exec/kernels_math.c \
+	tests/unit/exec/kernels_move.c \
 	tests/unit/exec/kernels_nn.c \
 	tests/unit/exec/legacy.c \
 	tests/unit/exec/memory.c \

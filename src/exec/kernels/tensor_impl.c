@@ -72,6 +72,68 @@ enum { BLOCK = 16 };
     }
 PDM_K_SIZES(TILE)
 
+#if defined(__GNUC__)
+/* Elements of 4 bytes, 16 of them in registers. */
+typedef uint32_t vec4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t pick4 __attribute__((vector_size(16)));
+#ifdef __clang__
+#define PICK4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define PICK4(a, b, i, j, k, l) __builtin_shuffle(a, b, (pick4){i, j, k, l})
+#endif
+
+static inline void transpose_4x4(uint32_t *t, int64_t ts, const uint32_t *f, int64_t fs)
+{
+    const vec4 a = *(const vec4 *)f, b = *(const vec4 *)(f + fs);
+    const vec4 c = *(const vec4 *)(f + 2 * fs), d = *(const vec4 *)(f + 3 * fs);
+    const vec4 ab_low = PICK4(a, b, 0, 4, 1, 5), ab_high = PICK4(a, b, 2, 6, 3, 7);
+    const vec4 cd_low = PICK4(c, d, 0, 4, 1, 5), cd_high = PICK4(c, d, 2, 6, 3, 7);
+
+    *(vec4 *)t = PICK4(ab_low, cd_low, 0, 1, 4, 5);
+    *(vec4 *)(t + ts) = PICK4(ab_low, cd_low, 2, 3, 6, 7);
+    *(vec4 *)(t + 2 * ts) = PICK4(ab_high, cd_high, 0, 1, 4, 5);
+    *(vec4 *)(t + 3 * ts) = PICK4(ab_high, cd_high, 2, 3, 6, 7);
+}
+
+/* Images of three colours, on their way to channels-last. */
+static void tile_of_3(uint32_t *t, const uint32_t *f, int64_t fs, int64_t rows)
+{
+    const uint32_t *g = f + fs, *h = f + 2 * fs;
+
+    for (int64_t r = 0; r < rows; r++, t += 3) {
+        t[0] = f[r];
+        t[1] = g[r];
+        t[2] = h[r];
+    }
+}
+
+static void tile_of_words(void *to, int64_t ts, const void *from, int64_t fs, int64_t rows,
+                          int64_t n)
+{
+    uint32_t *t = to;
+    const uint32_t *f = from;
+    const int64_t whole_n = n / 4 * 4;
+
+    if (n == 3 && ts == 3) {
+        tile_of_3(t, f, fs, rows);
+        return;
+    }
+    for (int64_t r0 = 0; r0 < rows; r0 += BLOCK) {
+        const int64_t r1 = r0 + BLOCK < rows ? r0 + BLOCK : rows, whole = r0 + (r1 - r0) / 4 * 4;
+        for (int64_t i = 0; i < whole_n; i += 4) {
+            for (int64_t r = r0; r < whole; r += 4)
+                transpose_4x4(t + r * ts + i, ts, f + r + i * fs, fs);
+        }
+        if (whole < r1)
+            tile_s4(t + whole * ts, ts, f + whole, fs, r1 - whole, whole_n);
+        if (whole_n < n)
+            tile_s4(t + r0 * ts + whole_n, ts, f + r0 + whole_n * fs, fs, r1 - r0, n - whole_n);
+    }
+}
+#else
+#define tile_of_words tile_s4
+#endif
+
 #define CALL(bytes, suffix, type, acc, load, store, fn, ...)                                       \
     case bytes:                                                                                    \
         fn##_##suffix(__VA_ARGS__);                                                                \
@@ -80,27 +142,43 @@ PDM_K_SIZES(TILE)
 typedef struct box_job {
     const pdm_box *box;
     int outer; /* dims that are walked here; the others are one line or tile */
+    int cut;   /* dim of a line or tile that is done in pieces */
+    int64_t pieces, piece;
     size_t size;
     void *to;
     const void *from;
 } box_job;
 
-static void copy_inner(const box_job *job, void *to, const void *from)
+/* A line or tile, or one piece of it. */
+static void copy_inner(const box_job *job, int64_t piece, void *to, const void *from)
 {
     const pdm_box *b = job->box;
-    const int a = job->outer, last = b->rank - 1;
+    const int a = job->outer, last = b->rank - 1, cut = job->cut;
+    int64_t dims[2] = {0};
 
-    if (b->rank == job->outer) {
+    if (b->rank == a) {
         memcpy(to, from, job->size);
+        return;
+    }
+    dims[0] = b->dims[a];
+    dims[1] = b->dims[last];
+    if (job->pieces > 1) {
+        const int64_t first = piece * job->piece, rest = b->dims[cut] - first;
+        dims[cut - a] = rest < job->piece ? rest : job->piece;
+        to = pdm_at(to, first * b->to[cut], job->size);
+        from = pdm_at(from, first * b->from[cut], job->size);
+    }
+    if (a < last && job->size == sizeof(uint32_t)) {
+        tile_of_words(to, b->to[a], from, b->from[last], dims[0], dims[1]);
     } else if (a < last) {
         switch (job->size) {
-            PDM_K_SIZES(CALL, tile, to, b->to[a], from, b->from[last], b->dims[a], b->dims[last])
+            PDM_K_SIZES(CALL, tile, to, b->to[a], from, b->from[last], dims[0], dims[1])
         }
     } else if (b->to[a] == 1 && b->from[a] == 1) {
-        memcpy(to, from, (size_t)b->dims[a] * job->size);
+        memcpy(to, from, (size_t)dims[0] * job->size);
     } else {
         switch (job->size) {
-            PDM_K_SIZES(CALL, line, to, b->to[a], from, b->from[a], b->dims[a])
+            PDM_K_SIZES(CALL, line, to, b->to[a], from, b->from[a], dims[0])
         }
     }
 }
@@ -109,7 +187,8 @@ static void copy_part(void *arg, int64_t begin, int64_t end)
 {
     const box_job *job = arg;
     const pdm_box *b = job->box;
-    int64_t at[PDM_BOX_RANK] = {0}, to = 0, from = 0, rest = begin;
+    int64_t at[PDM_BOX_RANK] = {0}, to = 0, from = 0, rest = begin / job->pieces;
+    int64_t piece = begin % job->pieces;
 
     for (int i = job->outer - 1; i >= 0; i--) {
         at[i] = rest % b->dims[i];
@@ -118,7 +197,10 @@ static void copy_part(void *arg, int64_t begin, int64_t end)
         from += at[i] * b->from[i];
     }
     for (int64_t n = begin; n < end; n++) {
-        copy_inner(job, pdm_at(job->to, to, job->size), pdm_at(job->from, from, job->size));
+        copy_inner(job, piece, pdm_at(job->to, to, job->size), pdm_at(job->from, from, job->size));
+        if (++piece < job->pieces)
+            continue;
+        piece = 0;
         for (int i = job->outer - 1; i >= 0; i--) {
             to += b->to[i];
             from += b->from[i];
@@ -129,6 +211,21 @@ static void copy_part(void *arg, int64_t begin, int64_t end)
             at[i] = 0;
         }
     }
+}
+
+/* So that threads have something to share where lines and tiles are few and large. */
+static void cut_in_pieces(box_job *job, int64_t inner)
+{
+    const pdm_box *b = job->box;
+    const int last = b->rank - 1;
+
+    job->pieces = 1;
+    if (inner * (int64_t)job->size < 2 * PDM_MOVE_GRAIN || b->rank == job->outer)
+        return;
+    job->cut = b->dims[job->outer] > b->dims[last] ? job->outer : last;
+    const int64_t dim = b->dims[job->cut];
+    job->piece = PDM_MOVE_GRAIN / (int64_t)job->size / (inner / dim) / BLOCK * BLOCK + BLOCK;
+    job->pieces = (dim + job->piece - 1) / job->piece;
 }
 
 /* How many outer dims are walked: all but a line, or but a tile when the source runs along another
@@ -164,10 +261,11 @@ void pdm_box_copy(pdm_k *k, const pdm_box *box, size_t size, void *to, const voi
     if (!simplify(&simple))
         return;
     job.outer = outer_dims(&simple);
-    const int64_t inner = pdm_k_product(simple.dims, job.outer, simple.rank) * (int64_t)size;
-    const int64_t grain = PDM_MOVE_GRAIN / inner;
-    pdm_k_parallel(k, pdm_k_product(simple.dims, 0, job.outer), grain < 1 ? 1 : grain, copy_part,
-                   &job);
+    const int64_t inner = pdm_k_product(simple.dims, job.outer, simple.rank);
+    cut_in_pieces(&job, inner);
+    const int64_t grain = PDM_MOVE_GRAIN * job.pieces / (inner * (int64_t)size);
+    pdm_k_parallel(k, pdm_k_product(simple.dims, 0, job.outer) * job.pieces, grain < 1 ? 1 : grain,
+                   copy_part, &job);
 }
 
 void pdm_dense_strides(int rank, const int64_t *dims, int64_t *strides)
