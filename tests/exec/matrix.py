@@ -12,6 +12,7 @@ TABLE lists what does not give the record: kinds of file (comma), case, how, rea
   ref331   the outputs are those that Paddle 3.3.1 computed: FOLDER/CASE.npz, or ref_331.npz beside the model
   broken   (json331) Paddle 3.3.1 does not run its own file either
   race     (json331) what 3.3.1 computes from its file varies from run to run; one of its results is ours
+  near T   within a tolerance of T, relative and absolute
   state    its sets are consecutive steps of one state: forwards the record, backwards not
 A row that does not hold any more is an error. Used by tests/oracle/exec.py as well.
 """
@@ -29,6 +30,8 @@ SOURCES = {
     "launch": ("from .pdmodel, subgraphs launched", ["--launch"]),
     "launch2": ("from .pdmodel, subgraphs with in-place ops launched", ["--launch-in-place"]),
 }
+# With fast kernels the same exceptions hold, and those of a row NAME-fast.
+SOURCES.update({k + "-fast": (SOURCES[k][0] + ", fast kernels", [*SOURCES[k][1], "--fast"]) for k in ("pir", "json", "json331")})
 WAYS = [("1 thread", ["--threads", "1"]), ("2 threads", ["--threads", "2"])]
 BATCH = 40
 JOBS = 2
@@ -162,6 +165,10 @@ class Matrix:
             return None if not failed and out.again else "it should give the record once, and only once"
         if not failed:
             return "gives the record, but the table lists it as %s" % how
+        if how.startswith("near "):
+            again = run_some(self.pdm_run, [*options, "--tolerance", how[5:]], [model])[model.name]
+            bad = [w for w in [*again.why.values(), *again.again.values()] if w is not None]
+            return bad[0] if bad else None
         if how == "broken":
             return None if model.name in self.broken else "3.3.1 runs its own file"
         if how in ("ref331", "race"):
@@ -169,9 +176,10 @@ class Matrix:
         return "the table says %r, which means nothing" % how
 
     def judge(self, source, options, model, out):
-        row = self.table.get((source, model.name))
+        key = source if (source, model.name) in self.table else source.replace("-fast", "")
+        row = self.table.get((key, model.name))
         if row:
-            self.met.add((source, model.name))
+            self.met.add((key, model.name))
             return self.as_listed(options, model, out, row[0])
         bad = [w for w in [*out.why.values(), *out.again.values()] if w is not None]
         if out.none is not None:
@@ -202,6 +210,11 @@ class Matrix:
 
     def same_threads(self, source):
         self.same_bits((source, WAYS[0][0]), (source, WAYS[1][0]), "%s, 1 and 2 threads" % SOURCES[source][0])
+
+    def same_json(self):
+        for kind in ("", "-fast"):
+            self.same_bits(("pir" + kind, WAYS[0][0]), ("json" + kind, WAYS[0][0]), "translated in memory, and through our .json%s" %
+                           (", fast kernels" if kind else ""))
 
     def stale(self, sources, names):
         faults = ["%s %s is listed, but was not met" % k for k in sorted(self.table)
@@ -235,11 +248,11 @@ def main(argv):
         models.append(Model(name, folder))
     point, count = tap()
     matrix = Matrix(pdm_run, read_table(table), refs, point, print)
-    sources = ("pir", "json", "legacy", "launch", "launch2")
+    sources = ("pir", "json", "pir-fast", "json-fast", "legacy", "launch", "launch2")
     for source in sources:
         matrix.run(source, models)
         matrix.same_threads(source)
-    matrix.same_bits(("pir", WAYS[0][0]), ("json", WAYS[0][0]), "translated in memory, and through our .json")
+    matrix.same_json()
     matrix.stale(sources, {m.name for m in models})
     print("1..%d" % count[0])
     return 1 if count[1] or not count[0] else 0

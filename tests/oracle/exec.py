@@ -145,21 +145,22 @@ def main():
     ours = [matrix.Model(n, f) for n, f in cases + models]
     judge = matrix.Matrix(run, table, [REF], point, print)
     theirs = matrix.Matrix(run, table, [outputs, REF], point, print)
-    for source in ("pir", "json", "legacy"):
+    for source in ("pir", "json", "pir-fast", "json-fast", "legacy"):
         judge.run(source, ours)
         judge.same_threads(source)
-    judge.same_bits(("pir", matrix.WAYS[0][0]), ("json", matrix.WAYS[0][0]), "translated in memory, and through our .json")
+    judge.same_json()
     theirs.broken = framework_outputs(paddle, table, files, outputs, a.jobs)
-    theirs.run("json331", files)
-    theirs.same_threads("json331")
+    for source in ("json331", "json331-fast"):
+        theirs.run(source, files)
+        theirs.same_threads(source)
     print("Paddle 3.3.1 does not translate %d of %d" % (len(refused), len(ours)))
     if "slanet_plus" in dict(models):
         why = slanet(os.path.abspath(a.program), dict(models)["slanet_plus"], os.path.join(store, "slanet.npz"))
         report.point("slanet_plus: 17 steps as recorded", why)
         print("slanet_plus, its 17 steps: %s" % (why or "as recorded"))
     names = {m.name for m in ours}
-    judge.stale(("pir", "json", "legacy"), names)
-    theirs.stale(("json331",), names)
+    judge.stale(("pir", "json", "pir-fast", "json-fast", "legacy"), names)
+    theirs.stale(("json331", "json331-fast"), names)
     return report.close()
 
 

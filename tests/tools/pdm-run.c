@@ -1,5 +1,5 @@
 /*
- * pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] [--expect FILE]
+ * pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] [--expect FILE] [--tolerance T]
  *         [--seed N] [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
@@ -8,7 +8,7 @@
  * was planned in the first runs, and nothing may be left of them. A legacy model is translated in
  * memory (ops that PIR cannot express stay in the legacy dialect). Prints a line for each set:
  *
- *   ok NAME              within rtol and atol 1e-5 (float16 and bfloat16 1e-3), others exact
+ *   ok NAME              within rtol and atol T, 1e-5 (float16 and bfloat16 1e-3), others exact
  *   no NAME: REASON      the first difference, a missing kernel, an error
  *
  * and at last `N of M`. LoD is compared, too. With --legacy, legacy models run as they are; with
@@ -41,6 +41,7 @@ typedef struct tally {
     uint64_t seed;
     pdm_pool *pool;
     const char *expect; /* where expected outputs are, or NULL: with the inputs */
+    double tolerance;
     bool legacy, launch, inplace, json, fast, digest;
     pdm_api_launch_stats launches;
     uint64_t last_bits[MAX_SETS];
@@ -90,7 +91,7 @@ static void put_shape(char *out, size_t size, const pdm_tensor *t)
         snprintf(out + n, size - n, "]");
 }
 
-static bool compare(const pdm_tensor *got, const pdm_tensor *recorded, char *why, size_t size)
+static bool compare(const tally *t, const pdm_tensor *got, const pdm_tensor *recorded, char *why, size_t size)
 {
     pdm_tensor want = *recorded; /* a borrowed view */
     char a[128], b[128];
@@ -105,7 +106,7 @@ static bool compare(const pdm_tensor *got, const pdm_tensor *recorded, char *why
         return false;
     }
     const bool exact = !pdm_dtype_is_float(got->dtype) && !pdm_dtype_is_complex(got->dtype);
-    const double tol = exact ? 0 : got->dtype == PDM_F16 || got->dtype == PDM_BF16 ? 1e-3 : 1e-5;
+    const double tol = exact ? 0 : got->dtype == PDM_F16 || got->dtype == PDM_BF16 ? 1e-3 : t->tolerance;
     const int parts = pdm_dtype_is_complex(got->dtype) ? 2 : 1;
     int64_t bad = 0, first = -1;
     double worst = 0;
@@ -233,7 +234,7 @@ static bool same_lod(const pdm_tensor *got, const pdm_npz *io, const char *name,
     return same;
 }
 
-static bool check_outputs(const machine *m, const pdm_npz *io, char *why, size_t size)
+static bool check_outputs(const tally *t, const machine *m, const pdm_npz *io, char *why, size_t size)
 {
     for (size_t i = 0; i < io->count; i++) {
         const pdm_npz_key key = pdm_npz_key_parse(io->items[i].key);
@@ -247,7 +248,7 @@ static bool check_outputs(const machine *m, const pdm_npz *io, char *why, size_t
         snprintf(name, sizeof name, "%.*s", (int)key.name_len, key.name);
         const pdm_value *value = output(m, key.position);
         if (value && value->kind == PDM_VALUE_TENSOR &&
-            compare(&value->tensor, &io->items[i].tensor, detail, sizeof detail) &&
+            compare(t, &value->tensor, &io->items[i].tensor, detail, sizeof detail) &&
             (same_lod(&value->tensor, io, name, detail, sizeof detail)))
             continue;
         snprintf(why, size, "output %zu '%s' %s", key.position, name, detail);
@@ -294,10 +295,10 @@ static bool check_set(tally *t, const machine *m, const pdm_npz *io, char *why, 
     pdm_npz other;
 
     if (!t->expect)
-        return check_outputs(m, io, why, size);
+        return check_outputs(t, m, io, why, size);
     pdm_npz_init(&other);
     const bool same = pdm_npz_read(&other, t->expect, 0, &sink) == PDM_OK &&
-                      check_outputs(m, &other, why, size);
+                      check_outputs(t, m, &other, why, size);
     pdm_npz_deinit(&other);
     return same;
 }
@@ -593,6 +594,8 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
             t->digest = true;
         else if (more && !strcmp(argv[i], "--expect"))
             t->expect = argv[++i];
+        else if (more && !strcmp(argv[i], "--tolerance"))
+            t->tolerance = strtod(argv[++i], NULL);
         else if (more && !strcmp(argv[i], "--seed"))
             t->seed = strtoull(argv[++i], NULL, 10);
         else if (more && !strcmp(argv[i], "--threads"))
@@ -605,13 +608,13 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    tally t = {.seed = 0};
+    tally t = {.tolerance = 1e-5};
     unsigned threads = 1;
     int i = read_options(&t, &threads, argc, argv);
 
     if (i == 0) {
         fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] "
-              "[--expect FILE] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
+              "[--expect FILE] [--tolerance T] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;
     }

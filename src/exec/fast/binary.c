@@ -100,8 +100,8 @@ static pdm_status binary(pdm_k *k, rect_loop loop)
     j.z = pdm_k_out(k, 0, PDM_F32, shape.rank, shape.dims);
     if (!j.z)
         return k->status;
-    if (x->lod || y->lod)
-        pdm_k_share_lod(k, 0, x->lod ? x : y);
+    if (x->lod)
+        pdm_k_share_lod(k, 0, x);
     const int64_t count = pdm_tensor_count(pdm_k_out_tensor(k, 0));
     const int64_t n = j.walk.dims[j.walk.rank - 1];
     if (count == 0)

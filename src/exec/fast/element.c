@@ -35,18 +35,6 @@ static void run(pdm_k *k, const pdm_tensor *x, const pdm_post *post)
     pdm_k_parallel(k, post->rows, 1 + 4 * RUN / post->channels, run_rows, &c);
 }
 
-/* The result has the LoD of the first operand that has one. */
-static void pass_lod(pdm_k *k)
-{
-    for (size_t i = 0; i < k->num_in && PDM_K_OK(k); i++) {
-        const pdm_tensor *t = pdm_k_in_opt(k, i);
-        if (t && pdm_tensor_num_lod(t) > 0) {
-            pdm_k_share_lod(k, 0, t);
-            return;
-        }
-    }
-}
-
 pdm_status pdm_kernel_fast_elementwise(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0);
@@ -60,6 +48,6 @@ pdm_status pdm_kernel_fast_elementwise(pdm_k *k)
         pdm_post_expand(k, &post, x->data, x->rank, x->dims);
     else
         run(k, x, &post);
-    pass_lod(k);
+    pdm_k_share_lod(k, 0, pdm_k_in_opt(k, (size_t)pdm_k_int_or(k, "lod", 0)));
     return k->status;
 }

@@ -192,7 +192,7 @@ PDM_INLINE void run_step_body(pdm_post_kind kind, float a, float b, const float 
         EACH(a * x + b);
         break;
     case PDM_POST_RELU:
-        EACH(PDM_V_MAX(x, 0.0f));
+        EACH(x > 0.0f ? x : 0.0f); /* NaN gives 0 */
         break;
     case PDM_POST_CLIP:
         EACH(PDM_V_MIN(PDM_V_MAX(x, a), b));

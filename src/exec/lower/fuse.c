@@ -23,6 +23,7 @@ typedef struct chain {
     float args[2 * PDM_POST_MAX];
     pdm_ir_value *others[PDM_POST_MAX];
     size_t num_others;
+    int32_t lod; /* the operand of an elementwise op that has the result's LoD: 0, or 1 and an index of others */
 } chain;
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -168,6 +169,16 @@ static const struct binary *binary_of(const pdm_ir_op *op)
     return NULL;
 }
 
+/* A step with y as its operand; what is computed so far is operand `at`. */
+static bool add_operand(chain *c, pdm_post_kind kind, pdm_ir_value *y, uint32_t at)
+{
+    if (!add_step(c, kind, 0, 0, y))
+        return false;
+    if (at == 1) /* the first operand's LoD is passed on */
+        c->lod = (int32_t)c->num_others;
+    return true;
+}
+
 /* What is computed so far is operand `at` of a binary op. */
 static bool take_binary(chain *c, pdm_ir_op *op, const struct binary *row, uint32_t at)
 {
@@ -184,12 +195,12 @@ static bool take_binary(chain *c, pdm_ir_op *op, const struct binary *row, uint3
             return fold(c, op, y, NULL), true;
         if (pdm_lower_count(y) > 1 && c->count < PDM_POST_MAX)
             y = fold_bias(c, op, NULL, NULL, y);
-        return y && add_step(c, kind, 0, 0, y);
+        return y && add_operand(c, kind, y, at);
     }
     /* Operands of other ranks would have to be told how their dims lie when images are turned. */
     if (c->tail > 0 && pdm_lower_count(y) != 1 && y->type->rank != 4)
         return false;
-    return add_step(c, kind, 0, 0, y);
+    return add_operand(c, kind, y, at);
 }
 
 static bool constants_are_known(chain *c, const pdm_ir_op *op)
@@ -496,6 +507,7 @@ static bool begin_binary(chain *c, const struct binary *row)
     c->current = in[at];
     if (pdm_lower_is_pinned(c->l, in[at]) || pdm_lower_is_pinned(c->l, in[1 - at]))
         return false;
+    c->lod = (int32_t)at; /* that of the first operand of each op */
     return add_step(c, at == 0 ? row->kind : row->turned, 0, 0, in[1 - at]);
 }
 
@@ -525,7 +537,8 @@ static void fuse_elementwise(pdm_lower *l, pdm_ir_op *op)
         return;
     for (size_t i = 0; i < c.num_others; i++)
         in[1 + i] = c.others[i];
-    const pdm_lower_attr attrs[] = {{"post", kinds_attr(&c)}, {"post_args", args_attr(&c)}, {0}};
+    const pdm_lower_attr attrs[] = {{"post", kinds_attr(&c)}, {"post_args", args_attr(&c)},
+                                   {"lod", pdm_ir_attr_i32(l->context, c.lod)}, {0}};
     pdm_ir_op *made = pdm_lower_make(l, c.last, op, "fast.elementwise", in, 1 + c.num_others,
                                      c.current->type, attrs);
     if (!made)
