@@ -7,12 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A loop that is being worked on; lives on its caller's stack. */
+enum { MAX_THREADS = 256, SPINS = 1000, MAX_SHARES = 8, STEPS = 4 };
+
+/*
+ * A loop that is being worked on; lives on its caller's stack. Each thread has a share of its own,
+ * the same in loops of the same length, whose data its cache may still hold; when that is done, it
+ * helps with those of others.
+ */
 typedef struct loop {
     void (*body)(void *arg, int64_t begin, int64_t end);
     void *arg;
     int64_t count, step;
-    _Atomic int64_t next;
+    unsigned num_shares;
+    struct share {
+        _Alignas(64) _Atomic int64_t next;
+        int64_t end;
+    } shares[MAX_SHARES];
     unsigned helpers; /* threads inside besides the caller's; under the lock */
     struct loop *after;
 } loop;
@@ -36,8 +46,6 @@ struct pdm_pool {
     unsigned num_threads; /* started */
     pthread_t threads[];
 };
-
-enum { MAX_THREADS = 256, SPINS = 1000 };
 
 static _Thread_local unsigned thread_number;
 
@@ -91,13 +99,32 @@ static void tell(pdm_pool *pool)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static void work(loop *l)
+static void work_on_share(const loop *l, struct share *share)
 {
     for (;;) {
-        const int64_t begin = atomic_fetch_add_explicit(&l->next, l->step, memory_order_relaxed);
-        if (begin >= l->count)
+        const int64_t begin = atomic_fetch_add_explicit(&share->next, l->step, memory_order_relaxed);
+        if (begin >= share->end)
             return;
-        l->body(l->arg, begin, l->count - begin < l->step ? l->count : begin + l->step);
+        l->body(l->arg, begin, share->end - begin < l->step ? share->end : begin + l->step);
+    }
+}
+
+static void work(loop *l)
+{
+    for (unsigned i = 0; i < l->num_shares; i++)
+        work_on_share(l, &l->shares[(thread_number + i) % l->num_shares]);
+}
+
+/* Shares are whole steps, so that no range is shorter than the grain. */
+static void make_shares(loop *l, unsigned threads)
+{
+    const int64_t steps = (l->count - 1) / l->step + 1;
+
+    l->num_shares = threads < MAX_SHARES ? threads : MAX_SHARES;
+    for (unsigned i = 0; i < l->num_shares; i++) {
+        const int64_t end = steps * (i + 1) / l->num_shares * l->step;
+        atomic_init(&l->shares[i].next, steps * i / l->num_shares * l->step);
+        l->shares[i].end = end < l->count ? end : l->count;
     }
 }
 
@@ -134,11 +161,11 @@ void pdm_pool_for(pdm_pool *pool, int64_t n, int64_t grain,
         return;
     }
     /* Some ranges more than threads, so that a slow thread holds nobody up for long. */
-    int64_t step = n / (4 * (int64_t)threads);
+    int64_t step = (n - 1) / (STEPS * (int64_t)threads) + 1;
     if (step < grain)
         step = grain;
-    loop l = {.body = body, .arg = arg, .count = n, .step = step > 0 ? step : 1};
-    atomic_init(&l.next, 0);
+    loop l = {.body = body, .arg = arg, .count = n, .step = step};
+    make_shares(&l, threads);
     pthread_mutex_lock(&pool->lock);
     l.after = pool->loops;
     pool->loops = &l;

@@ -93,12 +93,11 @@ bool pdm_fast_conv_begin(pdm_k *k, pdm_fast_conv *c)
     return PDM_K_OK(k);
 }
 
-bool pdm_fast_conv_filter_is(pdm_k *k, const pdm_fast_conv *c, int64_t floats_wanted)
+bool pdm_fast_conv_filter_is(pdm_k *k, int64_t wanted)
 {
     const pdm_tensor *filter = pdm_k_in(k, 1);
 
-    (void)c;
-    if (filter && pdm_tensor_count(filter) != floats_wanted)
+    if (filter && pdm_tensor_count(filter) != wanted)
         pdm_k_fail(k, "the filter was not packed for this machine");
     return PDM_K_OK(k);
 }
@@ -304,7 +303,7 @@ pdm_status pdm_kernel_fast_conv2d(pdm_k *k)
     v.depth = pdm_nn_mul(k, pdm_nn_mul(k, w->kernel[1], w->kernel[2]), c->in_group);
     v.padded = pdm_dense_padded(c->out_group);
     v.group_floats = pdm_nn_mul(k, v.depth, v.padded);
-    if (!PDM_K_OK(k) || !pdm_fast_conv_filter_is(k, c, pdm_nn_mul(k, v.group_floats, c->groups)) ||
+    if (!PDM_K_OK(k) || !pdm_fast_conv_filter_is(k, pdm_nn_mul(k, v.group_floats, c->groups)) ||
         !pad_bias(k, &v))
         return k->status;
     v.plain = w->kernel[1] == 1 && w->kernel[2] == 1 && w->stride[1] == 1 && w->stride[2] == 1 &&

@@ -15,9 +15,10 @@ typedef struct pdm_fast_conv {
     float *y;        /* where it is computed; NULL: there is nothing to do */
 } pdm_fast_conv;
 
-/* Read the call and make the result. filter_floats: how many the packed filter has; 0: not told. */
+/* Read the call and make the result. */
 bool pdm_fast_conv_begin(pdm_k *k, pdm_fast_conv *c);
-bool pdm_fast_conv_filter_is(pdm_k *k, const pdm_fast_conv *c, int64_t floats);
+/* Fails the call unless the packed filter has so many floats. */
+bool pdm_fast_conv_filter_is(pdm_k *k, int64_t wanted);
 /* After the work: the steps that could not be done in it. */
 pdm_status pdm_fast_conv_end(pdm_k *k, pdm_fast_conv *c);
 /* Steps to be done on what is computed; NULL: none, or pdm_fast_conv_end does them. */

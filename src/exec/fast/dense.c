@@ -179,32 +179,42 @@ void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, i
 
 static const float zeros[MAX_VECTORS * 16];
 
-void pdm_dense_run(const pdm_dense *d, const pdm_dense_rows *x, int64_t row, int64_t rows,
-                   int begin, int end)
+static void run_panel(const machine *m, const pdm_dense *d, const pdm_dense_rows *x, int64_t row,
+                      int64_t rows, int panel)
 {
-    const machine *m = this_machine();
+    const int64_t v0 = panel_begin(m, d->cols, panel), v1 = panel_begin(m, d->cols, panel + 1);
+    const int64_t c0 = v0 * m->lanes;
+    const int64_t cols = (v1 * m->lanes < d->cols ? v1 * m->lanes : d->cols) - c0;
+    const tile_kind *kind = m->tiles[v1 - v0 - 1];
     tile t = {.stride = x->stride,
               .pieces = x->pieces,
               .num_pieces = x->num_pieces,
               .length = x->length,
-              .y_stride = d->stride};
+              .w = d->weights + c0 * d->depth,
+              .bias = d->bias ? d->bias + c0 : zeros,
+              .y_stride = d->stride,
+              .last = (int)(cols - (v1 - v0 - 1) * m->lanes)};
 
-    for (int p = begin; p < end; p++) {
-        const int64_t v0 = panel_begin(m, d->cols, p), v1 = panel_begin(m, d->cols, p + 1);
-        const int64_t c0 = v0 * m->lanes;
-        const int64_t cols = (v1 * m->lanes < d->cols ? v1 * m->lanes : d->cols) - c0;
-        const tile_kind *kind = m->tiles[v1 - v0 - 1];
-        t.last = (int)(cols - (v1 - v0 - 1) * m->lanes);
-        t.w = d->weights + c0 * d->depth;
-        t.bias = d->bias ? d->bias + c0 : zeros;
-        for (int64_t i = 0; i < rows; i += kind->rows) {
-            while (kind->rows > rows - i)
-                kind++;
-            t.x = x->first + i * x->stride;
-            t.y = d->y + (row + i) * d->stride + c0;
-            kind->fn(&t);
-            if (d->post)
-                pdm_post_apply(d->post, t.y, d->stride, row + i, kind->rows, d->channel + c0, cols);
-        }
+    for (int64_t i = 0; i < rows; i += kind->rows) {
+        while (kind->rows > rows - i)
+            kind++;
+        t.x = x->first + i * x->stride;
+        t.y = d->y + (row + i) * d->stride + c0;
+        kind->fn(&t);
+    }
+}
+
+void pdm_dense_run(const pdm_dense *d, const pdm_dense_rows *x, int64_t row, int64_t rows,
+                   int begin, int end)
+{
+    const machine *m = this_machine();
+
+    for (int p = begin; p < end; p++)
+        run_panel(m, d, x, row, rows, p);
+    if (d->post && begin < end) {
+        const int64_t c0 = panel_begin(m, d->cols, begin) * m->lanes;
+        const int64_t c1 = panel_begin(m, d->cols, end) * m->lanes;
+        pdm_post_apply(d->post, d->y + row * d->stride + c0, d->stride, row, rows, d->channel + c0,
+                       (c1 < d->cols ? c1 : d->cols) - c0);
     }
 }

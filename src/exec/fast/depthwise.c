@@ -191,7 +191,7 @@ pdm_status pdm_kernel_fast_depthwise_conv2d(pdm_k *k)
     pdm_fast_conv *c = &d.c;
 
     if (!pdm_fast_conv_begin(k, c) ||
-        !pdm_fast_conv_filter_is(k, c, c->w.kernel[1] * c->w.kernel[2] * c->channels))
+        !pdm_fast_conv_filter_is(k, c->w.kernel[1] * c->w.kernel[2] * c->channels))
         return k->status;
     if (c->in_group != 1 || c->groups != c->channels)
         return pdm_k_fail(k, "the filter is none of a depthwise convolution");

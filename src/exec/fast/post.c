@@ -26,7 +26,8 @@ static bool read_kinds(pdm_k *k, pdm_post *post)
         }
         post->steps[i] = (pdm_post_step){.kind = (pdm_post_kind)kinds[i],
                                          .a = (float)args[2 * i],
-                                         .b = (float)args[2 * i + 1]};
+                                         .b = (float)args[2 * i + 1],
+                                         .factor = 1};
     }
     post->count = (int)count;
     return true;
@@ -131,6 +132,32 @@ static const pdm_tensor *operand(pdm_k *k, size_t index)
     return y;
 }
 
+/* Steps with one number, and what follows a step and is linear, go into other steps. */
+static void merge(pdm_post *post)
+{
+    int n = 0;
+
+    for (int i = 0; i < post->count; i++) {
+        pdm_post_step s = post->steps[i];
+        const float y = pdm_post_has_operand(s.kind) && s.spread == PDM_SPREAD_SCALAR ? *s.y : 0;
+        if (pdm_post_has_operand(s.kind) && s.spread == PDM_SPREAD_SCALAR &&
+            s.kind != PDM_POST_DIV) {
+            s.a = s.kind == PDM_POST_MUL ? y : s.kind == PDM_POST_RSUB ? -1.0f : 1.0f;
+            s.b = s.kind == PDM_POST_MUL ? 0 : s.kind == PDM_POST_SUB ? -y : y;
+            s.kind = PDM_POST_AFFINE;
+            s.y = NULL;
+        }
+        if (s.kind == PDM_POST_AFFINE && n > 0) {
+            pdm_post_step *before = &post->steps[n - 1];
+            before->factor *= s.a;
+            before->shift = before->shift * s.a + s.b;
+        } else {
+            post->steps[n++] = s;
+        }
+    }
+    post->count = n;
+}
+
 bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_post *post)
 {
     size_t next = first;
@@ -157,6 +184,8 @@ bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_po
         if (pdm_post_has_operand(step->kind) && !bind(k, post, step, operand(k, next++)))
             return false;
     }
+    if (count > 0)
+        merge(post);
     return true;
 }
 
@@ -166,7 +195,7 @@ bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_po
     do {                                                                                           \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const float x = v[i];                                                                  \
-            v[i] = (expression);                                                                   \
+            v[i] = (expression)*factor + shift;                                                    \
         }                                                                                          \
     } while (0)
 
@@ -178,27 +207,29 @@ bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_po
         } else {                                                                                   \
             for (int64_t i = 0; i < n; i++) {                                                      \
                 const float x = v[i], y = many[i];                                                 \
-                v[i] = (expression);                                                               \
+                v[i] = (expression)*factor + shift;                                                \
             }                                                                                      \
         }                                                                                          \
     } while (0)
 
 /* One step on n elements; of an operand either one number or many. */
-PDM_INLINE void run_step_body(pdm_post_kind kind, float a, float b, const float *one, const float *many,
-                          float *v, int64_t n)
+PDM_INLINE void run_step_body(const pdm_post_step *s, const float *one, const float *restrict many,
+                              float *restrict v, int64_t n)
 {
-    switch (kind) {
+    const float a = s->a, b = s->b, factor = s->factor, shift = s->shift;
+
+    switch (s->kind) {
     case PDM_POST_AFFINE:
-        EACH(a * x + b);
+        EACH((a * x + b));
         break;
     case PDM_POST_RELU:
         EACH(x > 0.0f ? x : 0.0f); /* NaN gives 0 */
         break;
     case PDM_POST_CLIP:
-        EACH(PDM_V_MIN(PDM_V_MAX(x, a), b));
+        EACH((PDM_V_MIN(PDM_V_MAX(x, a), b)));
         break;
     case PDM_POST_LEAKY_RELU:
-        EACH(x > 0.0f ? x : a * x);
+        EACH((x > 0.0f ? x : a * x));
         break;
     case PDM_POST_HARD_SWISH:
         EACH(x * PDM_V_MIN(PDM_V_MAX(x + 3.0f, 0.0f), 6.0f) * (1.0f / 6.0f));
@@ -210,7 +241,7 @@ PDM_INLINE void run_step_body(pdm_post_kind kind, float a, float b, const float 
         EACH(pdm_v_sigmoid(x));
         break;
     case PDM_POST_SWISH:
-        EACH(x * pdm_v_sigmoid(a * x));
+        EACH((x * pdm_v_sigmoid(a * x)));
         break;
     case PDM_POST_TANH:
         EACH(pdm_v_tanh(x));
@@ -222,19 +253,19 @@ PDM_INLINE void run_step_body(pdm_post_kind kind, float a, float b, const float 
         EACH(pdm_v_gelu_tanh(x));
         break;
     case PDM_POST_ADD:
-        EACH_WITH(x + y);
+        EACH_WITH((x + y));
         break;
     case PDM_POST_SUB:
-        EACH_WITH(x - y);
+        EACH_WITH((x - y));
         break;
     case PDM_POST_RSUB:
-        EACH_WITH(y - x);
+        EACH_WITH((y - x));
         break;
     case PDM_POST_MUL:
-        EACH_WITH((x) * (y));
+        EACH_WITH((x * y));
         break;
     case PDM_POST_DIV:
-        EACH_WITH(x / y);
+        EACH_WITH((x / y));
         break;
     case PDM_POST_NUM_KINDS:
         break;
@@ -242,9 +273,9 @@ PDM_INLINE void run_step_body(pdm_post_kind kind, float a, float b, const float 
 }
 
 PDM_CLONES(run_step,
-           (pdm_post_kind kind, float a, float b, const float *one, const float *many, float *v,
-            int64_t n),
-           (kind, a, b, one, many, v, n))
+           (const pdm_post_step *s, const float *one, const float *restrict many,
+            float *restrict v, int64_t n),
+           (s, one, many, v, n))
 
 /* Rows that follow each other without a gap are one run when the operand does not tell them apart. */
 static void one_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
@@ -257,7 +288,7 @@ static void one_step(const pdm_post *post, const pdm_post_step *s, float *y, int
         const float *many = s->spread == PDM_SPREAD_FULL && s->y ? s->y + row * n : NULL;
         const int64_t runs = whole ? 1 : rows, length = whole ? rows * n : n;
         for (int64_t r = 0; r < runs; r++)
-            run_step(s->kind, s->a, s->b, many ? NULL : s->y, many, y + r * stride, length);
+            run_step(s, many ? NULL : s->y, many, y + r * stride, length);
         return;
     }
     for (int64_t r = 0; r < rows; r++, y += stride, row++) {
@@ -267,9 +298,9 @@ static void one_step(const pdm_post *post, const pdm_post_step *s, float *y, int
         else if (s->spread == PDM_SPREAD_IMAGE)
             many += row / post->image_rows * post->channels;
         if (s->spread == PDM_SPREAD_ROW)
-            run_step(s->kind, s->a, s->b, s->y + row, NULL, y, n);
+            run_step(s, s->y + row, NULL, y, n);
         else
-            run_step(s->kind, s->a, s->b, NULL, many, y, n);
+            run_step(s, NULL, many, y, n);
     }
 }
 

@@ -50,6 +50,7 @@ enum { PDM_POST_MAX = 16 };
 typedef struct pdm_post_step {
     pdm_post_kind kind;
     float a, b;
+    float factor, shift; /* what the step gives is multiplied and moved by these */
     const float *y;
     pdm_spread spread;
 } pdm_post_step;
