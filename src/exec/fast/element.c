@@ -48,6 +48,6 @@ pdm_status pdm_kernel_fast_elementwise(pdm_k *k)
         pdm_post_expand(k, &post, x->data, x->rank, x->dims);
     else
         run(k, x, &post);
-    pdm_k_share_lod(k, 0, pdm_k_in_opt(k, (size_t)pdm_k_int_or(k, "lod", 0)));
+    pdm_post_pass_lod(k);
     return k->status;
 }

@@ -103,8 +103,7 @@ pdm_status pdm_kernel_fast_linear(pdm_k *k)
         multiply(k, &p);
     if (post.grows && PDM_K_OK(k))
         pdm_post_expand(k, &post, y, x->rank, dims);
-    if (PDM_K_OK(k) && pdm_tensor_num_lod(x) > 0)
-        pdm_k_share_lod(k, 0, x);
+    pdm_post_pass_lod(k);
     return k->status;
 }
 

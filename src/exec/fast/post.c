@@ -147,10 +147,10 @@ static void merge(pdm_post *post)
             s.kind = PDM_POST_AFFINE;
             s.y = NULL;
         }
-        if (s.kind == PDM_POST_AFFINE && n > 0) {
-            pdm_post_step *before = &post->steps[n - 1];
-            before->factor *= s.a;
-            before->shift = before->shift * s.a + s.b;
+        /* Sums stay as they are: some are there for how they are rounded. */
+        if (s.kind == PDM_POST_AFFINE && n > 0 && post->steps[n - 1].shift == 0) {
+            post->steps[n - 1].factor *= s.a;
+            post->steps[n - 1].shift = s.b;
         } else {
             post->steps[n++] = s;
         }
@@ -223,7 +223,7 @@ PDM_INLINE void run_step_body(const pdm_post_step *s, const float *one, const fl
         EACH((a * x + b));
         break;
     case PDM_POST_RELU:
-        EACH(x > 0.0f ? x : 0.0f); /* NaN gives 0 */
+        EACH((x > 0.0f ? x : 0.0f));
         break;
     case PDM_POST_CLIP:
         EACH((PDM_V_MIN(PDM_V_MAX(x, a), b)));
@@ -309,6 +309,18 @@ void pdm_post_apply(const pdm_post *post, float *y, int64_t stride, int64_t row,
 {
     for (int i = 0; i < post->count; i++)
         one_step(post, &post->steps[i], y, stride, row, rows, c0, n);
+}
+
+/* ---- LoD ------------------------------------------------------------------------------------- */
+
+void pdm_post_pass_lod(pdm_k *k)
+{
+    const int64_t from = pdm_k_int_or(k, "lod", 0);
+    const pdm_tensor *t =
+        from >= 0 && (uint64_t)from < k->num_in ? pdm_k_in_opt(k, (size_t)from) : NULL;
+
+    if (t && PDM_K_OK(k) && pdm_tensor_num_lod(t) > 0)
+        pdm_k_share_lod(k, 0, t);
 }
 
 /* ---- results that grow ----------------------------------------------------------------------- */

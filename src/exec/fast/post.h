@@ -12,7 +12,7 @@
 /* Numbers are in programs of one process only. a, b: the step's numbers; y: its operand. */
 typedef enum pdm_post_kind {
     PDM_POST_AFFINE,       /* a * x + b */
-    PDM_POST_RELU,         /* max(x, 0) */
+    PDM_POST_RELU,         /* max(x, 0), 0 for NaN */
     PDM_POST_CLIP,         /* min(max(x, a), b) */
     PDM_POST_LEAKY_RELU,   /* x or a * x */
     PDM_POST_HARD_SWISH,   /* x * min(max(x + 3, 0), 6) / 6 */
@@ -73,6 +73,8 @@ bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_po
  * floats. */
 void pdm_post_apply(const pdm_post *post, float *y, int64_t stride, int64_t row, int64_t rows,
                     int64_t c0, int64_t n);
+/* Give result 0 the LoD of the operand that the attribute `lod` names. */
+void pdm_post_pass_lod(pdm_k *k);
 /* For results that grow: make result 0 from what the op computed, steps included. */
 pdm_status pdm_post_expand(pdm_k *k, const pdm_post *post, const float *made, int rank,
                            const int64_t *dims);

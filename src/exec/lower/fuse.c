@@ -23,7 +23,8 @@ typedef struct chain {
     float args[2 * PDM_POST_MAX];
     pdm_ir_value *others[PDM_POST_MAX];
     size_t num_others;
-    int32_t lod; /* the operand of an elementwise op that has the result's LoD: 0, or 1 and an index of others */
+    int num_fixed; /* operands before `others` */
+    int lod;       /* operand of the new op whose LoD the result has; -1: none */
 } chain;
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -169,16 +170,6 @@ static const struct binary *binary_of(const pdm_ir_op *op)
     return NULL;
 }
 
-/* A step with y as its operand; what is computed so far is operand `at`. */
-static bool add_operand(chain *c, pdm_post_kind kind, pdm_ir_value *y, uint32_t at)
-{
-    if (!add_step(c, kind, 0, 0, y))
-        return false;
-    if (at == 1) /* the first operand's LoD is passed on */
-        c->lod = (int32_t)c->num_others;
-    return true;
-}
-
 /* What is computed so far is operand `at` of a binary op. */
 static bool take_binary(chain *c, pdm_ir_op *op, const struct binary *row, uint32_t at)
 {
@@ -188,19 +179,23 @@ static bool take_binary(chain *c, pdm_ir_op *op, const struct binary *row, uint3
     if (kind == PDM_POST_NUM_KINDS || !pdm_lower_is_f32(y) || y == c->current ||
         pdm_lower_is_pinned(c->l, y))
         return false;
+    /* The framework passes on the LoD of the first operand. */
+    const int lod = at == 0 ? c->lod : c->num_fixed + (int)c->num_others;
     if (is_per_channel(c, y)) {
+        c->lod = at == 0 ? c->lod : -1; /* constants have none */
         if (c->filter && c->count == 0 && kind == PDM_POST_ADD)
             return fold(c, op, NULL, y), true;
         if (c->filter && c->count == 0 && kind == PDM_POST_MUL)
             return fold(c, op, y, NULL), true;
         if (pdm_lower_count(y) > 1 && c->count < PDM_POST_MAX)
             y = fold_bias(c, op, NULL, NULL, y);
-        return y && add_operand(c, kind, y, at);
+        return y && add_step(c, kind, 0, 0, y);
     }
     /* Operands of other ranks would have to be told how their dims lie when images are turned. */
     if (c->tail > 0 && pdm_lower_count(y) != 1 && y->type->rank != 4)
         return false;
-    return add_operand(c, kind, y, at);
+    c->lod = lod;
+    return add_step(c, kind, 0, 0, y);
 }
 
 static bool constants_are_known(chain *c, const pdm_ir_op *op)
@@ -386,6 +381,7 @@ static void fuse_conv(pdm_lower *l, pdm_ir_op *op)
                .rank = 4,
                .tail = is_last(op) ? 0 : 2,
                .channels = filter->type->dims[0],
+               .num_fixed = 3,
                .filter = pdm_ir_op_operand_value(op, 1)};
 
     follow(&c);
@@ -447,6 +443,7 @@ static void fuse_transposed(pdm_lower *l, pdm_ir_op *op)
                .current = pdm_ir_op_result(op, 0),
                .rank = 4,
                .tail = is_last(op) ? 0 : 2,
+               .num_fixed = 3,
                .filter = pdm_ir_op_operand_value(op, 1),
                .filter_axis = 1};
 
@@ -479,6 +476,7 @@ static void fuse_linear(pdm_lower *l, pdm_ir_op *op)
                .last = op,
                .current = pdm_ir_op_result(op, 0),
                .rank = (int)pdm_ir_op_operand_value(op, 0)->type->rank,
+               .num_fixed = 3,
                .filter = pdm_ir_op_operand_value(op, 1),
                .filter_axis = turned ? 0 : 1};
 
@@ -487,7 +485,9 @@ static void fuse_linear(pdm_lower *l, pdm_ir_op *op)
     if (l->status != PDM_OK)
         return;
     const pdm_lower_attr pack_attrs[] = {{"turned", pdm_ir_attr_bool(l->context, turned)}, {0}};
-    const pdm_lower_attr attrs[] = {{"cols", pdm_ir_attr_i64(l->context, c.channels)}, {0}};
+    const pdm_lower_attr attrs[] = {{"cols", pdm_ir_attr_i64(l->context, c.channels)},
+                                    {"lod", pdm_ir_attr_i32(l->context, c.lod)},
+                                    {0}};
     finish(&c, "fast.pack_matrix", pack_attrs, "fast.linear", attrs);
 }
 
@@ -507,7 +507,7 @@ static bool begin_binary(chain *c, const struct binary *row)
     c->current = in[at];
     if (pdm_lower_is_pinned(c->l, in[at]) || pdm_lower_is_pinned(c->l, in[1 - at]))
         return false;
-    c->lod = (int32_t)at; /* that of the first operand of each op */
+    c->lod = at == 0 ? 0 : 1;
     return add_step(c, at == 0 ? row->kind : row->turned, 0, 0, in[1 - at]);
 }
 
@@ -515,7 +515,7 @@ static void fuse_elementwise(pdm_lower *l, pdm_ir_op *op)
 {
     const struct binary *row = binary_of(op);
     pdm_ir_value *x = op->num_operands > 0 ? pdm_ir_op_operand_value(op, 0) : NULL;
-    chain c = {.l = l, .head = op, .last = op, .current = x};
+    chain c = {.l = l, .head = op, .last = op, .current = x, .num_fixed = 1};
 
     if (!pdm_lower_is_f32(x) || pdm_lower_is_pinned(l, x) || op->num_results < 1 ||
         !pdm_lower_is_f32(pdm_ir_op_result(op, 0)) || x->type->rank == 0)
@@ -537,8 +537,10 @@ static void fuse_elementwise(pdm_lower *l, pdm_ir_op *op)
         return;
     for (size_t i = 0; i < c.num_others; i++)
         in[1 + i] = c.others[i];
-    const pdm_lower_attr attrs[] = {{"post", kinds_attr(&c)}, {"post_args", args_attr(&c)},
-                                   {"lod", pdm_ir_attr_i32(l->context, c.lod)}, {0}};
+    const pdm_lower_attr attrs[] = {{"post", kinds_attr(&c)},
+                                    {"post_args", args_attr(&c)},
+                                    {"lod", pdm_ir_attr_i32(l->context, c.lod)},
+                                    {0}};
     pdm_ir_op *made = pdm_lower_make(l, c.last, op, "fast.elementwise", in, 1 + c.num_others,
                                      c.current->type, attrs);
     if (!made)
