@@ -633,12 +633,12 @@ PDM_API size_t pdm_graph_num_ops_before(const pdm_graph *graph);
 PDM_API PDM_MUST_USE pdm_status pdm_graph_dot(const pdm_graph *graph, char **out_text);
 /*
  * The main program as a model: pdm_model_run_legacy runs its launches, as long as the model or the
- * graph is there. A subgraph as a model of its own, whose parameters are parameters again. Both are
- * the caller's; model is the one the graph was made of. Errors: PDM_INVALID_ARG, PDM_NOMEM.
+ * graph is there. A subgraph as a model of its own, whose parameters are parameters again, and
+ * whose inputs have the types that the translation of the whole gives them. Both are the caller's; model is the one the graph was made of. Errors: PDM_INVALID_ARG, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_graph_model(const pdm_graph *graph, const pdm_model *model,
                                                 pdm_model **out_model);
-PDM_API PDM_MUST_USE pdm_status pdm_graph_extract(const pdm_graph *graph, const pdm_model *model,
+PDM_API PDM_MUST_USE pdm_status pdm_graph_extract(pdm_graph *graph, const pdm_model *model,
                                                   size_t index, pdm_model **out_model);
 
 #ifdef __cplusplus

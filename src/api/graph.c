@@ -10,6 +10,7 @@
 #include "legacy_graph/cinn_extract.h"
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/names.h"
+#include "translator/translate.h"
 
 struct pdm_graph {
     pdm_context *context;
@@ -19,6 +20,10 @@ struct pdm_graph {
     pdm_arena arena;
     pdm_subgraph_info *infos;
     size_t num_ops_before;
+    /* What the translation says of variables of block 0: name (interned in the model's program) ->
+     * pdm_tensor without data; NULL: they have several types. */
+    pdm_map types;
+    bool have_types;
 };
 
 static size_t count_ops(const pdm_lg_graph *graph)
@@ -176,6 +181,7 @@ void pdm_graph_destroy(pdm_graph *graph)
     for (size_t i = 0; i < graph->num_keys; i++)
         pdm_lg_cinn_table_release(pdm_lg_cinn_table_shared(), graph->keys[i]);
     free(graph->keys);
+    pdm_map_deinit(&graph->types);
     pdm_lg_graph_destroy(graph->main);
     pdm_arena_deinit(&graph->arena);
     free(graph);
@@ -317,7 +323,95 @@ pdm_status pdm_graph_model(const pdm_graph *graph, const pdm_model *model, pdm_m
     return PDM_OK;
 }
 
-pdm_status pdm_graph_extract(const pdm_graph *graph, const pdm_model *model, size_t index,
+/* ---- types of variables ---------------------------------------------------------------------- */
+
+/* A rank of 0 is also what shape inference gives where it does not know better. */
+static void set_dims(const pdm_lg_program *program, const pdm_tr_link *link, pdm_tensor *type)
+{
+    const pdm_ir_type inferred = link->value->type;
+    const pdm_lg_var *var = pdm_lg_block_var(&program->blocks[0], link->var);
+    const bool declared =
+        inferred->rank == 0 && var && var->has_tensor && var->rank <= PDM_MAX_RANK;
+
+    type->rank = (int32_t)(declared ? var->rank : inferred->rank);
+    memcpy(type->dims, declared ? var->dims : inferred->dims,
+           (size_t)type->rank * sizeof *type->dims);
+}
+
+static pdm_status note_type(pdm_graph *graph, const pdm_lg_program *program,
+                            const pdm_tr_link *link)
+{
+    const pdm_ir_type type = link->value ? link->value->type : NULL;
+    pdm_map_entry *entry;
+
+    if (link->block != 0 || link->element >= 0 || !type || type->kind != PDM_IR_DENSE_TENSOR ||
+        type->dtype == PDM_UNDEFINED || type->rank > PDM_MAX_RANK)
+        return PDM_OK;
+    const bool known = pdm_map_find(&graph->types, link->var) != NULL;
+    entry = pdm_map_put(&graph->types, link->var);
+    if (!entry)
+        return PDM_NOMEM;
+    pdm_tensor *made = pdm_arena_calloc(&graph->arena, 1, sizeof *made);
+    if (!made)
+        return PDM_NOMEM;
+    made->dtype = type->dtype;
+    set_dims(program, link, made);
+    if (!known) {
+        entry->value.ptr = made;
+        return PDM_OK;
+    }
+    const pdm_tensor *other = entry->value.ptr;
+    if (other && (other->dtype != made->dtype || other->rank != made->rank ||
+                  memcmp(other->dims, made->dims, (size_t)made->rank * sizeof *made->dims) != 0))
+        entry->value.ptr = NULL;
+    return PDM_OK;
+}
+
+/* Declarations of old programs are wrong in places, and inputs are to be what really comes. Without a
+ * translation they are believed. */
+static pdm_status find_types(pdm_graph *graph, const pdm_model *model)
+{
+    pdm_tr_links links = {0};
+    const pdm_tr_options options = {.allow_legacy = true,
+                                    .links = &links,
+                                    .params = model->has_params ? &model->params : NULL};
+    pdm_ir_module *module = NULL;
+    pdm_status status;
+
+    if (graph->have_types)
+        return PDM_OK;
+    status = pdm_tr_translate(model->context->ir, model->context->schemas, model->legacy, &options,
+                              NULL, &module);
+    if (status == PDM_NOMEM) {
+        PDM_VEC_FREE(&links);
+        return status;
+    }
+    status = PDM_OK;
+    for (size_t i = 0; module && i < links.n && status == PDM_OK; i++)
+        status = note_type(graph, model->legacy, &links.v[i]);
+    PDM_VEC_FREE(&links);
+    pdm_ir_module_destroy(module);
+    graph->have_types = status == PDM_OK;
+    return status;
+}
+
+/* Who asks for types. */
+typedef struct asker {
+    const pdm_graph *graph;
+    const pdm_lg_program *program;
+} asker;
+
+static const pdm_tensor *type_of(void *user, const char *name, size_t position)
+{
+    const asker *a = user;
+    const char *there = pdm_intern_find(&a->program->strings, name, strlen(name));
+    const pdm_map_entry *entry = there ? pdm_map_find(&a->graph->types, there) : NULL;
+
+    (void)position;
+    return entry ? entry->value.ptr : NULL;
+}
+
+pdm_status pdm_graph_extract(pdm_graph *graph, const pdm_model *model, size_t index,
                              pdm_model **out_model)
 {
     const pdm_lg_graph *subgraph;
@@ -325,8 +419,11 @@ pdm_status pdm_graph_extract(const pdm_graph *graph, const pdm_model *model, siz
 
     if (!fits(graph, model) || index >= graph->num_keys || !out_model)
         return PDM_INVALID_ARG;
+    asker a = {graph, model->legacy};
+    const pdm_lg_extract_options how = {.type_of = type_of, .user = &a};
     pdm_diag_sink sink = pdm_api_sink(graph->context);
+    PDM_TRY(find_types(graph, model));
     PDM_TRY(pdm_lg_cinn_table_get(pdm_lg_cinn_table_shared(), graph->keys[index], &sink, &subgraph));
-    PDM_TRY(pdm_lg_cinn_extract(subgraph, NULL, &sink, &program));
+    PDM_TRY(pdm_lg_cinn_extract(subgraph, &how, &sink, &program));
     return make_model(model, program, out_model);
 }

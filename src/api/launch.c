@@ -196,19 +196,22 @@ static pdm_status translate(pdm_api_launcher *l, compiled *c, pdm_diag_sink *sin
     return map_inputs(c, sink);
 }
 
-static pdm_status compile(pdm_api_launcher *l, const pdm_lg_graph *subgraph, const inputs *in,
+static const pdm_tensor *type_of(void *user, const char *name, size_t position)
+{
+    const inputs *in = user;
+
+    (void)name;
+    return &in->v[position];
+}
+
+static pdm_status compile(pdm_api_launcher *l, const pdm_lg_graph *subgraph, inputs *in,
                           pdm_diag_sink *sink, size_t *out_index)
 {
-    const pdm_tensor **types = calloc(in->n + 1, sizeof *types);
-    const pdm_lg_extract_options how = {.feed_params = true, .by_position = true, .types = types};
+    const pdm_lg_extract_options how = {
+        .feed_params = true, .by_position = true, .type_of = type_of, .user = in};
     compiled made = {.program = NULL};
-    pdm_status status = types ? PDM_OK : PDM_NOMEM;
+    pdm_status status = pdm_lg_cinn_extract(subgraph, &how, sink, &made.program);
 
-    for (size_t i = 0; types && i < in->n; i++)
-        types[i] = &in->v[i];
-    if (status == PDM_OK)
-        status = pdm_lg_cinn_extract(subgraph, &how, sink, &made.program);
-    free(types);
     if (status == PDM_OK)
         status = pdm_lg_write(made.program, &made.structure);
     for (size_t i = 0; i < l->compiled.n && status == PDM_OK; i++) {
@@ -233,7 +236,7 @@ static pdm_status compile(pdm_api_launcher *l, const pdm_lg_graph *subgraph, con
 }
 
 static pdm_status find_compiled(pdm_api_launcher *l, int64_t key, const pdm_lg_graph *subgraph,
-                                const inputs *in, pdm_diag_sink *sink, size_t *out_index)
+                                inputs *in, pdm_diag_sink *sink, size_t *out_index)
 {
     known made = {.key = key};
     pdm_status status;

@@ -109,12 +109,14 @@ static pdm_status settle_var(extractor *x, const char *name, pdm_lg_var *var)
     if (!entry || param)
         return PDM_OK;
     var->need_check_feed = var->has_need_check_feed = true;
-    if (!x->options->types)
-        return PDM_OK;
+    const pdm_tensor *type = x->options->type_of
+                                 ? x->options->type_of(x->options->user, name, entry->value.num)
+                                 : NULL;
     int64_t *dims = pdm_arena_calloc(&x->program->arena, PDM_MAX_RANK, sizeof *dims);
     if (!dims)
         return PDM_NOMEM;
-    set_type(var, x->options->types[entry->value.num], dims);
+    if (type)
+        set_type(var, type, dims);
     return PDM_OK;
 }
 
@@ -283,7 +285,7 @@ done:
 pdm_status pdm_lg_cinn_extract(const pdm_lg_graph *subgraph, const pdm_lg_extract_options *options,
                                pdm_diag_sink *sink, pdm_lg_program **out_program)
 {
-    static const pdm_lg_extract_options defaults = {.types = NULL};
+    static const pdm_lg_extract_options defaults = {.feed_params = false};
     extractor x = {.graph = subgraph, .options = options ? options : &defaults};
 
     PDM_TRY(pdm_lg_program_create(subgraph->path, &x.program));

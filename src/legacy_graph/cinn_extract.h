@@ -13,8 +13,9 @@ typedef struct pdm_lg_extract_options {
     bool feed_params;
     /* Variables are named by their position, from "v0": then programs of one structure are equal. */
     bool by_position;
-    /* Element types and shapes of the inputs in their order; NULL: as declared. */
-    const pdm_tensor *const *types;
+    /* Element type and shape of an input, by name and position; NULL: as declared. */
+    const pdm_tensor *(*type_of)(void *user, const char *name, size_t position);
+    void *user;
 } pdm_lg_extract_options;
 
 /* options may be NULL. Inputs and outputs are in the order of the subgraph's feeds and fetches. */

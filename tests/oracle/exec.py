@@ -19,6 +19,7 @@ import suite
 
 matrix = suite.load_script(os.path.join(suite.TOP, "tests", "exec", "matrix.py"))
 TABLE = os.path.join(suite.TOP, "tests", "exec", "expected.tsv")
+OURS = ("pir", "json", "pir-fast", "json-fast", "legacy", "launch", "launch2")
 REF = os.path.join(suite.HERE, "ref_331")
 
 
@@ -145,7 +146,7 @@ def main():
     ours = [matrix.Model(n, f) for n, f in cases + models]
     judge = matrix.Matrix(run, table, [REF], point, print)
     theirs = matrix.Matrix(run, table, [outputs, REF], point, print)
-    for source in ("pir", "json", "pir-fast", "json-fast", "legacy"):
+    for source in OURS:
         judge.run(source, ours)
         judge.same_threads(source)
     judge.same_json()
@@ -159,7 +160,7 @@ def main():
         report.point("slanet_plus: 17 steps as recorded", why)
         print("slanet_plus, its 17 steps: %s" % (why or "as recorded"))
     names = {m.name for m in ours}
-    judge.stale(("pir", "json", "pir-fast", "json-fast", "legacy"), names)
+    judge.stale(OURS, names)
     theirs.stale(("json331", "json331-fast"), names)
     return report.close()
 

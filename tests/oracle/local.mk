@@ -14,6 +14,8 @@ EXTRA_DIST += \
 	tests/oracle/kernel_cases/quant.py \
 	tests/oracle/kernel_cases/tensor.py \
 	tests/oracle/kernels.py \
+	tests/oracle/launches.py \
+	tests/oracle/launches.tsv \
 	tests/oracle/models.py \
 	tests/oracle/ops.py \
 	tests/oracle/oracle.py \

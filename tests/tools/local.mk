@@ -18,3 +18,7 @@ tests_tools_pdm_run_SOURCES = tests/tools/pdm-run.c
 check_PROGRAMS += tests/tools/pdm-shake
 tests_tools_pdm_shake_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_shake_SOURCES = tests/tools/pdm-shake.c
+
+check_PROGRAMS += tests/tools/pdm-launches
+tests_tools_pdm_launches_LDADD = $(PDM_API_LIBS)
+tests_tools_pdm_launches_SOURCES = tests/tools/pdm-launches.c
