@@ -75,6 +75,16 @@ static const machine machines[] = {
 #endif
 };
 
+/* Vectors as wide as the machine has, but no wider than there are channels. */
+static const machine *machine_for(int64_t channels)
+{
+    const machine *m = &machines[pdm_simd_level()];
+
+    while (m->lanes > channels && m > machines)
+        m--;
+    return m;
+}
+
 /* ---- lines of the result --------------------------------------------------------------------- */
 
 /* Filters of so many floats stay in the first cache beside the image. */
@@ -187,7 +197,7 @@ static void find_inside(depthwise *d)
 
 pdm_status pdm_kernel_fast_depthwise_conv2d(pdm_k *k)
 {
-    depthwise d = {.m = &machines[pdm_simd_level()]};
+    depthwise d = {0};
     pdm_fast_conv *c = &d.c;
 
     if (!pdm_fast_conv_begin(k, c) ||
@@ -196,6 +206,7 @@ pdm_status pdm_kernel_fast_depthwise_conv2d(pdm_k *k)
     if (c->in_group != 1 || c->groups != c->channels)
         return pdm_k_fail(k, "the filter is none of a depthwise convolution");
     if (c->y) {
+        d.m = machine_for(c->channels);
         const int64_t line = c->w.out[2] * c->channels * c->w.kernel[1] * c->w.kernel[2];
         d.group = group_of(&d);
         find_inside(&d);

@@ -253,6 +253,8 @@ static pdm_status lower(pdm_lower *l)
     if (l->status == PDM_OK)
         PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, pin_written, l));
     if (l->status == PDM_OK)
+        pdm_lower_hoist(l, l->module->block);
+    if (l->status == PDM_OK)
         pdm_lower_fuse(l, l->module->block);
     /* Ops that were marked are alive, so their addresses hold. */
     clean(l);
