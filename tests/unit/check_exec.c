@@ -4,6 +4,7 @@
     X(pool)       \
     X(memory)     \
     X(executor)   \
+    X(hoist)      \
     X(legacy)     \
     X(kernels_math) \
     X(kernels_fast) \

@@ -85,6 +85,7 @@ tests_unit_check_exec_LDADD = $(PDM_EXEC_LIBS) $(CHECK_LIBS)
 tests_unit_check_exec_SOURCES = \
 	tests/unit/exec/call.h \
 	tests/unit/exec/executor.c \
+	tests/unit/exec/hoist.c \
 	tests/unit/exec/kernels_fast.c \
 	tests/unit/exec/kernels_math.c \
 	tests/unit/exec/kernels_move.c \
