@@ -386,7 +386,7 @@ static pdm_status take_header(const job *j, source *s, header *h)
     if (head[6] > 1)
         len |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     if (len > MAX_HEADER)
-        return REFUSE(j, PDM_D_LIMIT, NULL, "array '%s' has a header of %lu bytes", j->key,
+        return REFUSE(j, PDM_D_NPZ_LIMIT, NULL, "array '%s' has a header of %lu bytes", j->key,
                       (unsigned long)len);
     text = malloc((size_t)len + 1);
     if (!text)
@@ -448,7 +448,7 @@ static pdm_status read_array(job *j, source *s, pdm_tensor *out)
     PDM_TRY(take_header(j, s, &h));
     PDM_TRY(dtype_of(j, &h, &dtype));
     if (h.deep)
-        return REFUSE(j, PDM_D_LIMIT, NULL, "array '%s' has more than %d dimensions", j->key,
+        return REFUSE(j, PDM_D_NPZ_LIMIT, NULL, "array '%s' has more than %d dimensions", j->key,
                       PDM_MAX_RANK);
     if (!pdm_count_elements(h.dims, (size_t)h.rank, &count) ||
         !pdm_mul_u64(count, pdm_dtype_size(dtype), &bytes) || bytes != s->left)
@@ -500,7 +500,7 @@ static pdm_status check_entry(job *j, const zip_stat_t *st)
                       "'%s' claims to unpack %llu bytes from %llu, which cannot be", j->key,
                       (unsigned long long)st->size, (unsigned long long)st->comp_size);
     if (st->size > j->budget)
-        return REFUSE(j, PDM_D_LIMIT, NULL,
+        return REFUSE(j, PDM_D_NPZ_LIMIT, NULL,
                       "the arrays of the file need more memory than is allowed ('%s' alone %llu "
                       "bytes)",
                       j->key, (unsigned long long)st->size);
@@ -573,7 +573,7 @@ static pdm_status read_archive(pdm_npz *npz, job *j)
     }
     const zip_int64_t count = zip_get_num_entries(zip, 0);
     if (count > PDM_NPZ_MAX_ENTRIES)
-        status = REFUSE(j, PDM_D_LIMIT, NULL, "the archive has %lld entries", (long long)count);
+        status = REFUSE(j, PDM_D_NPZ_LIMIT, NULL, "the archive has %lld entries", (long long)count);
     for (zip_int64_t i = 0; status == PDM_OK && i < count; i++)
         status = read_entry(npz, j, zip, (zip_uint64_t)i);
     zip_discard(zip);
@@ -592,8 +592,8 @@ static pdm_status read_lone(pdm_npz *npz, job *j, int fd, uint64_t size)
     if (!key)
         return PDM_NOMEM;
     j->key = key;
-    status =
-        size > j->budget ? REFUSE(j, PDM_D_LIMIT, NULL, "the file is larger than allowed") : PDM_OK;
+    status = size > j->budget ? REFUSE(j, PDM_D_NPZ_LIMIT, NULL, "the file is larger than allowed")
+                              : PDM_OK;
     if (status == PDM_OK)
         status = read_array(j, &s, &tensor);
     if (status == PDM_OK)
@@ -613,7 +613,7 @@ pdm_status pdm_npz_read(pdm_npz *npz, const char *path, uint64_t max_bytes, pdm_
 
     PDM_TRY(pdm_file_open(path, sink, &fd, &size));
     if (size == 0)
-        status = REFUSE(&j, PDM_D_FILE_EMPTY, NULL, "the file is empty");
+        status = REFUSE(&j, PDM_D_NPZ_FORM, NULL, "the file is empty");
     else if (size < sizeof magic || pdm_file_read_at(fd, 0, magic, sizeof magic) != PDM_OK)
         status =
             REFUSE(&j, PDM_D_NPZ_FORM, "is the file cut off?", "the file is neither .npz nor .npy");

@@ -4,6 +4,7 @@ cli_tests = \
 	tests/cli/bad.sh \
 	tests/cli/existing.sh \
 	tests/cli/graph.sh \
+	tests/cli/inputs.sh \
 	tests/cli/known.sh \
 	tests/cli/output.sh \
 	tests/cli/params.sh \
@@ -12,4 +13,4 @@ cli_tests = \
 	tests/cli/usage.sh \
 	tests/cli/verify.sh
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/make_model.py tests/cli/npz.py
+EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/inputs.py tests/cli/make_model.py tests/cli/npz.py
