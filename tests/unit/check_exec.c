@@ -9,6 +9,7 @@
     X(kernels_math) \
     X(kernels_fast) \
     X(kernels_move) \
-    X(kernels_nn)
+    X(kernels_nn) \
+    X(lower)
 
 PDM_UNIT_MAIN(SUITES)

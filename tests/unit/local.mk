@@ -91,6 +91,7 @@ tests_unit_check_exec_SOURCES = \
 	tests/unit/exec/kernels_move.c \
 	tests/unit/exec/kernels_nn.c \
 	tests/unit/exec/legacy.c \
+	tests/unit/exec/lower.c \
 	tests/unit/exec/memory.c \
 	tests/unit/exec/pool.c \
 	tests/unit/check_exec.c \
