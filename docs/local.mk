@@ -1,4 +1,5 @@
-EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/coverage.md docs/execution.md \
+EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/cinn-pass.md docs/coverage.md \
+	docs/execution.md \
 	docs/legacy-interpreter.md \
 	docs/verify.md
 

@@ -4,6 +4,7 @@
     X(api_context)  \
     X(api_model)    \
     X(api_convert)  \
+    X(api_graph)    \
     X(api_write)    \
     X(api_run)
 

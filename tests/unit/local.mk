@@ -103,6 +103,7 @@ tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)
 tests_unit_check_api_SOURCES = \
 	tests/unit/api/context.c \
 	tests/unit/api/convert.c \
+	tests/unit/api/graph.c \
 	tests/unit/api/model.c \
 	tests/unit/api/run.c \
 	tests/unit/api/support.c \
