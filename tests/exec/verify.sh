@@ -1,7 +1,7 @@
 #!/bin/sh
-# pdmigrate verify on all cases and models of the fixtures: verify.py says how.
+# pdmigrate verify on all cases and models of the fixtures: verify_all.py says how.
 set -u
 : "${srcdir:?set by make check}" "${PDMIGRATE:?set by make check}"
 . "$srcdir/tests/exec/folders.sh"
 
-recorded_folders | python3 "$srcdir/tests/exec/verify.py" "$PDMIGRATE" "$srcdir/tests/exec/verify.tsv" -
+recorded_folders | python3 "$srcdir/tests/exec/verify_all.py" "$PDMIGRATE" "$srcdir/tests/exec/verify.tsv" -

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pdmigrate verify -q on every case and model that has a record, in each way to call it.
 
-usage: verify.py PDMIGRATE TABLE FOLDER...   (or - to read folders from standard input)
+usage: verify_all.py PDMIGRATE TABLE FOLDER...   (or - to read folders from standard input)
 
 Ways: record     the recorded outputs with what the translation computes
       inputs     the same inputs without the outputs: the legacy program run as it is with its translation
