@@ -31,6 +31,11 @@ static const struct {
      "runs the translation and compares it with the recorded outputs"},
     {CLI_VERIFY, "pdmigrate verify old.pdmodel new.json",
      "runs the legacy program as it is, and new.json, on random inputs"},
+    {CLI_VERIFY,
+     "pdmigrate verify old.pdmodel new.json --io rec.npz --format junit --html report.html",
+     "reports for a CI server and for people"},
+    {CLI_VERIFY, "pdmigrate verify old.pdmodel --io rec.npz --dtype-tolerances tolerances.tsv",
+     "with lines such as 'softmax_0.tmp_0 float32 1e-4 1e-6' or '* bfloat16 2e-2 2e-2'"},
     {CLI_GRAPH, "pdmigrate graph old.pdmodel", "the subgraphs: their ops, inputs and outputs"},
     {CLI_GRAPH, "pdmigrate graph old.pdmodel --deny softmax,matmul_v2 --dot | dot -Tsvg -o graph.svg",
      "the program as a picture, subgraphs in colours"},
@@ -43,8 +48,8 @@ static const struct {
     const char *what;
 } exit_codes[] = {
     {CLI_EXIT_OK, "fine"},
-    {CLI_EXIT_DIFFERENT, "verify: outputs differ"},
-    {CLI_EXIT_USAGE, "usage: options, an output that exists"},
+    {CLI_EXIT_DIFFERENT, "verify: outputs differ (--allow-known: in other than known ways)"},
+    {CLI_EXIT_USAGE, "usage: options, inputs that do not fit, an output that exists"},
     {CLI_EXIT_INVALID, "the model is invalid"},
     {CLI_EXIT_UNSUPPORTED,
      "the model holds something that cannot be translated; all of it is listed"},

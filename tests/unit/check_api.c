@@ -2,6 +2,7 @@
 
 #define SUITES(X) \
     X(api_context)  \
+    X(api_compare)  \
     X(api_model)    \
     X(api_convert)  \
     X(api_graph)    \

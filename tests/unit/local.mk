@@ -101,6 +101,7 @@ unit_tests += tests/unit/check_api
 tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)
 tests_unit_check_api_SOURCES = \
+	tests/unit/api/compare.c \
 	tests/unit/api/context.c \
 	tests/unit/api/convert.c \
 	tests/unit/api/graph.c \

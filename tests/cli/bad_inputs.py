@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bad inputs for pdmigrate run, record and verify: each ends with the exit status and message that are wanted, and writes nothing.
 
-usage: inputs.py PDMIGRATE PIR_MODEL LEGACY_MODEL WORK_FOLDER
+usage: bad_inputs.py PDMIGRATE PIR_MODEL LEGACY_MODEL WORK_FOLDER
 
 PIR_MODEL has the inputs x (float32[2, 3]) and n (int64[1]); LEGACY_MODEL has an input with LoD. Prints TAP.
 """
@@ -10,10 +10,12 @@ import re
 import struct
 import subprocess
 import sys
+import warnings
 import zipfile
 
 PROGRAM, PIR, LEGACY, WORK = sys.argv[1:5]
 count = failed = 0
+warnings.filterwarnings("ignore")  # one of the archives has a name twice
 
 
 def npy(descr="<f4", shape="(2, 3)", data=b"\0" * 24, fortran="False", version=1, magic=b"\x93NUMPY", header=None):
@@ -77,7 +79,7 @@ def claims(size):
 
 
 def flip(data):
-    data[40] ^= 0x55 # in the packed data of the first entry
+    data[40] ^= 0x55  # in the packed data of the first entry
 
 
 # ---- what does not fit the model
