@@ -1,6 +1,7 @@
 EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/cinn-pass.md docs/coverage.md \
 	docs/execution.md \
 	docs/legacy-interpreter.md \
+	docs/performance.md \
 	docs/verify.md
 
 # The man page is made by the program from the table that --help prints, so the two cannot differ.
