@@ -31,7 +31,7 @@ pdmincludedir = $(includedir)/pdmigrate
 pdminclude_HEADERS = include/pdmigrate/pdmigrate.h
 
 # What each layer needs to be linked, from the top down; unit tests and programs use these too.
-PDM_BASE_LIBS = libpdm_base.la $(LIBZIP_LIBS) $(PDM_LIBM)
+PDM_BASE_LIBS = libpdm_base.la $(PDM_LIBM)
 PDM_LG_LIBS = libpdm_lg.la $(PDM_BASE_LIBS) $(PROTOBUF_C_LIBS)
 PDM_IR_LIBS = libpdm_ir.la $(PDM_BASE_LIBS) $(CJSON_LIBS)
 PDM_TR_LIBS = libpdm_tr.la libpdm_lg.la $(PDM_IR_LIBS) $(PROTOBUF_C_LIBS)

@@ -1,4 +1,4 @@
-# Layer 0: libc, and libzip in npz.c.
+# Layer 0: libc, and libzip (loaded on demand) in npz.c.
 noinst_LTLIBRARIES += libpdm_base.la
 libpdm_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBZIP_CFLAGS)
 libpdm_base_la_CFLAGS = $(PDM_LIB_CFLAGS)

@@ -1,6 +1,9 @@
 #include "base/npz.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,77 @@ static pdm_loc place(const job *j)
     loc.file = j->path;
     loc.var = j->key;
     return loc;
+}
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+#define ZIP_FUNCTIONS(X)                                                                           \
+    X(discard)                                                                                     \
+    X(error_code_system)                                                                           \
+    X(error_code_zip)                                                                              \
+    X(error_fini)                                                                                  \
+    X(error_init_with_code)                                                                        \
+    X(error_strerror)                                                                              \
+    X(fclose)                                                                                      \
+    X(file_get_error)                                                                              \
+    X(fopen_index)                                                                                 \
+    X(fread)                                                                                       \
+    X(get_error)                                                                                   \
+    X(get_num_entries)                                                                             \
+    X(open)                                                                                        \
+    X(stat_index)                                                                                  \
+    X(strerror)
+
+/* libzip: loaded when the first archive is read, and kept. */
+static struct {
+    pthread_mutex_t mutex;
+    bool loaded;
+#define ZIP_MEMBER(name) __typeof__(zip_##name) *name;
+    ZIP_FUNCTIONS(ZIP_MEMBER)
+#undef ZIP_MEMBER
+} library = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *find_functions(void *handle)
+{
+    void *symbol;
+
+#define ZIP_FIND(name)                                                                             \
+    if (!(symbol = dlsym(handle, "zip_" #name)))                                                   \
+        return "zip_" #name;                                                                       \
+    memcpy(&library.name, &symbol, sizeof symbol);
+    ZIP_FUNCTIONS(ZIP_FIND)
+#undef ZIP_FIND
+    return NULL;
+}
+
+static pdm_status load_library(const job *j)
+{
+    errno = 0;
+    void *handle = dlopen(PDM_LIBZIP_SONAME, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const bool memory = errno == ENOMEM;
+        const char *why = dlerror();
+        return memory || !why || strstr(why, "allocate memory")
+                   ? PDM_NOMEM
+                   : REFUSE(j, PDM_D_FILE_READ, "install libzip",
+                            "a .npz file is read with libzip, which cannot be loaded: %s", why);
+    }
+    const char *missing = find_functions(handle);
+    if (missing) {
+        dlclose(handle);
+        return REFUSE(j, PDM_D_FILE_READ, "install another version of libzip",
+                      "a .npz file is read with libzip, but " PDM_LIBZIP_SONAME " lacks %s", missing);
+    }
+    library.loaded = true;
+    return PDM_OK;
+}
+
+static pdm_status need_library(const job *j)
+{
+    pthread_mutex_lock(&library.mutex);
+    const pdm_status status = library.loaded ? PDM_OK : load_library(j);
+    pthread_mutex_unlock(&library.mutex);
+    return status;
 }
 
 /* ---- the collection -------------------------------------------------------------------------- */
@@ -332,14 +406,14 @@ static pdm_status dtype_of(const job *j, const header *h, pdm_dtype *out)
 
 static int64_t read_some(source *s, void *out, uint64_t size)
 {
-    return s->file ? zip_fread(s->file, out, size) : read(s->fd, out, (size_t)size);
+    return s->file ? library.fread(s->file, out, size) : read(s->fd, out, (size_t)size);
 }
 
 /* Whether something failed for lack of memory only. libzip tells it in several ways; errno was 0.
  */
 static bool lacks_memory(const zip_error_t *error)
 {
-    const int code = zip_error_code_zip(error), detail = zip_error_code_system(error);
+    const int code = library.error_code_zip(error), detail = library.error_code_system(error);
 
     return code == ZIP_ER_MEMORY || (code == ZIP_ER_ZLIB && detail == Z_MEM_ERROR_CODE) ||
            errno == ENOMEM;
@@ -357,7 +431,7 @@ static pdm_status take(const job *j, source *s, void *out, uint64_t size, const 
         const uint64_t step = size < ((uint64_t)1 << 30) ? size : (uint64_t)1 << 30;
         errno = 0;
         const int64_t got = read_some(s, to, step);
-        if (got < 0 && s->file && lacks_memory(zip_file_get_error(s->file)))
+        if (got < 0 && s->file && lacks_memory(library.file_get_error(s->file)))
             return PDM_NOMEM;
         if (got <= 0)
             return REFUSE(j, PDM_D_NPZ_FORM, "is the file cut off?",
@@ -461,7 +535,7 @@ static pdm_status read_array(job *j, source *s, pdm_tensor *out)
     char extra;
     errno = 0;
     const int64_t more = read_some(s, &extra, 1);
-    if (more < 0 && s->file && lacks_memory(zip_file_get_error(s->file)))
+    if (more < 0 && s->file && lacks_memory(library.file_get_error(s->file)))
         return PDM_NOMEM;
     if (more != 0)
         return REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' is damaged (checksum)", j->key);
@@ -517,7 +591,7 @@ static pdm_status read_entry(pdm_npz *npz, job *j, zip_t *zip, zip_uint64_t inde
     pdm_status status;
 
     j->key = "?";
-    if (zip_stat_index(zip, index, 0, &st) != 0 || !(st.valid & ZIP_STAT_NAME))
+    if (library.stat_index(zip, index, 0, &st) != 0 || !(st.valid & ZIP_STAT_NAME))
         return REFUSE(j, PDM_D_NPZ_FORM, NULL, "an entry of the archive cannot be read");
     const size_t len = strlen(st.name);
     if (len > 0 && st.name[len - 1] == '/')
@@ -532,20 +606,20 @@ static pdm_status read_entry(pdm_npz *npz, job *j, zip_t *zip, zip_uint64_t inde
         goto done;
     }
     errno = 0;
-    s.file = zip_fopen_index(zip, index, 0);
+    s.file = library.fopen_index(zip, index, 0);
     s.left = st.size;
     if (!s.file) {
-        status = lacks_memory(zip_get_error(zip))
+        status = lacks_memory(library.get_error(zip))
                      ? PDM_NOMEM
                      : REFUSE(j, PDM_D_NPZ_FORM, NULL, "array '%s' cannot be unpacked: %s", key,
-                              zip_strerror(zip));
+                              library.strerror(zip));
         goto done;
     }
     PDM_TRY_GOTO(read_array(j, &s, &tensor));
     status = pdm_npz_add(npz, key, &tensor);
 done:
     if (s.file)
-        zip_fclose(s.file);
+        library.fclose(s.file);
     pdm_tensor_deinit(&tensor);
     free(key);
     return status;
@@ -556,27 +630,28 @@ static pdm_status read_archive(pdm_npz *npz, job *j)
     int error = 0;
     pdm_status status = PDM_OK;
 
+    PDM_TRY(need_library(j));
     errno = 0;
-    zip_t *zip = zip_open(j->path, ZIP_RDONLY | ZIP_CHECKCONS, &error);
+    zip_t *zip = library.open(j->path, ZIP_RDONLY | ZIP_CHECKCONS, &error);
 
     if (!zip) {
         zip_error_t e;
         const bool memory = errno == ENOMEM;
-        zip_error_init_with_code(&e, error);
+        library.error_init_with_code(&e, error);
         errno = memory ? ENOMEM : 0;
         status = lacks_memory(&e)
                      ? PDM_NOMEM
                      : REFUSE(j, PDM_D_NPZ_FORM, "is the file cut off?",
-                              "the file is no sound .npz archive: %s", zip_error_strerror(&e));
-        zip_error_fini(&e);
+                              "the file is no sound .npz archive: %s", library.error_strerror(&e));
+        library.error_fini(&e);
         return status;
     }
-    const zip_int64_t count = zip_get_num_entries(zip, 0);
+    const zip_int64_t count = library.get_num_entries(zip, 0);
     if (count > PDM_NPZ_MAX_ENTRIES)
         status = REFUSE(j, PDM_D_NPZ_LIMIT, NULL, "the archive has %lld entries", (long long)count);
     for (zip_int64_t i = 0; status == PDM_OK && i < count; i++)
         status = read_entry(npz, j, zip, (zip_uint64_t)i);
-    zip_discard(zip);
+    library.discard(zip);
     return status;
 }
 
