@@ -54,6 +54,8 @@ class Bench:
 
 
 def framework():
+    # It warns that recompiling its extensions would take long without ccache; nothing is compiled here.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:No ccache found")
     done = subprocess.run([os.path.join(TOP, "tests", "oracle", "setup")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise Skip(done.stderr.strip())

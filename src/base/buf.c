@@ -26,15 +26,14 @@ bool pdm_buf_ok(const pdm_buf *buf)
     return !buf->failed;
 }
 
-/* Room for size more bytes and the final NUL. */
-static bool reserve(pdm_buf *buf, size_t size)
+bool pdm_buf_reserve(pdm_buf *buf, size_t size)
 {
     size_t wanted = buf->capacity ? buf->capacity : FIRST_CAPACITY;
     char *grown;
 
     if (buf->failed)
         return false;
-    if (buf->capacity > buf->size && size < buf->capacity - buf->size)
+    if (pdm_buf_has_room_(buf, size))
         return true;
     if (size >= PTRDIFF_MAX - buf->size) {
         buf->failed = true;
@@ -52,39 +51,19 @@ static bool reserve(pdm_buf *buf, size_t size)
     return true;
 }
 
-void pdm_buf_put(pdm_buf *buf, const void *data, size_t size)
-{
-    if (!reserve(buf, size))
-        return;
-    if (size)
-        memcpy(buf->data + buf->size, data, size);
-    buf->size += size;
-    buf->data[buf->size] = '\0';
-}
-
-void pdm_buf_puts(pdm_buf *buf, const char *text)
-{
-    pdm_buf_put(buf, text, strlen(text));
-}
-
-void pdm_buf_putc(pdm_buf *buf, char c)
-{
-    pdm_buf_put(buf, &c, 1);
-}
-
 void pdm_buf_printf(pdm_buf *buf, const char *format, ...)
 {
     va_list args, again;
     int length;
 
-    if (!reserve(buf, 0))
+    if (!pdm_buf_reserve(buf, 0))
         return;
     va_start(args, format);
     va_copy(again, args);
     length = vsnprintf(buf->data + buf->size, buf->capacity - buf->size, format, args);
     if (length < 0)
         buf->failed = true;
-    else if (reserve(buf, (size_t)length)) {
+    else if (pdm_buf_reserve(buf, (size_t)length)) {
         vsnprintf(buf->data + buf->size, (size_t)length + 1, format, again);
         buf->size += (size_t)length;
     }
@@ -205,7 +184,7 @@ char *pdm_buf_take(pdm_buf *buf)
 {
     char *text = NULL;
 
-    if (reserve(buf, 0)) {
+    if (pdm_buf_reserve(buf, 0)) {
         buf->data[buf->size] = '\0';
         text = buf->data;
         buf->data = NULL;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct pdm_buf {
     char *data; /* NUL-terminated when not NULL */
@@ -19,9 +20,34 @@ typedef struct pdm_buf {
 void pdm_buf_init(pdm_buf *buf);
 void pdm_buf_deinit(pdm_buf *buf);
 bool pdm_buf_ok(const pdm_buf *buf);
-void pdm_buf_put(pdm_buf *buf, const void *data, size_t size);
-void pdm_buf_puts(pdm_buf *buf, const char *text);
-void pdm_buf_putc(pdm_buf *buf, char c);
+/* Make room for size more bytes and the final NUL; false when that fails or failed before. */
+bool pdm_buf_reserve(pdm_buf *buf, size_t size);
+
+static inline bool pdm_buf_has_room_(const pdm_buf *buf, size_t size)
+{
+    return buf->capacity > buf->size && size < buf->capacity - buf->size && !buf->failed;
+}
+
+static inline void pdm_buf_put(pdm_buf *buf, const void *data, size_t size)
+{
+    if (!pdm_buf_has_room_(buf, size) && !pdm_buf_reserve(buf, size))
+        return;
+    if (size)
+        memcpy(buf->data + buf->size, data, size);
+    buf->size += size;
+    buf->data[buf->size] = '\0';
+}
+
+static inline void pdm_buf_puts(pdm_buf *buf, const char *text)
+{
+    pdm_buf_put(buf, text, strlen(text));
+}
+
+static inline void pdm_buf_putc(pdm_buf *buf, char c)
+{
+    pdm_buf_put(buf, &c, 1);
+}
+
 void pdm_buf_printf(pdm_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* no %f, %g, %e */
 void pdm_buf_i64(pdm_buf *buf, int64_t value);

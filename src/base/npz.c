@@ -100,7 +100,8 @@ static pdm_status load_library(const job *j)
     if (missing) {
         dlclose(handle);
         return REFUSE(j, PDM_D_FILE_READ, "install another version of libzip",
-                      "a .npz file is read with libzip, but " PDM_LIBZIP_SONAME " lacks %s", missing);
+                      "a .npz file is read with libzip, but " PDM_LIBZIP_SONAME " lacks %s",
+                      missing);
     }
     library.loaded = true;
     return PDM_OK;

@@ -1,5 +1,17 @@
 #include "base/utf8.h"
 
+#include <stdint.h>
+#include <string.h>
+
+/* Eight bytes of ASCII: nearly all text is. */
+static bool is_ascii(const unsigned char *p)
+{
+    uint64_t word;
+
+    memcpy(&word, p, sizeof word);
+    return !(word & 0x8080808080808080u);
+}
+
 /* Length of the sequence at p (size bytes left), 0 when it is not valid. */
 static size_t sequence(const unsigned char *p, size_t size)
 {
@@ -35,7 +47,7 @@ bool pdm_utf8_valid(const char *text, size_t size)
     const unsigned char *p = (const unsigned char *)text;
 
     while (size > 0) {
-        const size_t len = sequence(p, size);
+        const size_t len = size >= 8 && is_ascii(p) ? 8 : sequence(p, size);
         if (len == 0)
             return false;
         p += len;

@@ -257,16 +257,17 @@ static pdm_ir_op *clone_shell(cloner *c, const pdm_ir_op *op)
     for (uint32_t i = 0; i < op->num_results; i++)
         types[i] = pdm_ir_op_result(op, i)->type;
     if (clone_region_shells(c, op, regions))
-        copy = pdm_ir_op_create(c->context, &(pdm_ir_op_state){.info = op->info,
-                                                               .operands = operands,
-                                                               .num_operands = op->num_operands,
-                                                               .result_types = types,
-                                                               .num_results = op->num_results,
-                                                               .attrs = op->attrs,
-                                                               .num_attrs = op->num_attrs,
-                                                               .attrs_form = PDM_IR_ATTRS_DICTIONARY,
-                                                               .regions = regions,
-                                                               .num_regions = op->num_regions});
+        copy =
+            pdm_ir_op_create(c->context, &(pdm_ir_op_state){.info = op->info,
+                                                            .operands = operands,
+                                                            .num_operands = op->num_operands,
+                                                            .result_types = types,
+                                                            .num_results = op->num_results,
+                                                            .attrs = op->attrs,
+                                                            .num_attrs = op->num_attrs,
+                                                            .attrs_form = PDM_IR_ATTRS_DICTIONARY,
+                                                            .regions = regions,
+                                                            .num_regions = op->num_regions});
     for (uint32_t i = 0; !copy && i < op->num_regions; i++)
         pdm_ir_region_destroy(regions[i]);
     free(scratch);

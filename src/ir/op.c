@@ -1,8 +1,8 @@
 /*
  * Values, uses and ops. An op is one allocation; results stand before it, the nearest is number 0:
  *
- *   [result n-1 ... result 6 | result 5 ... result 0 | op | operand 0 ... | region 0 ... | attribute 0 ...]
- *    pdm_ir_ool_result         pdm_ir_value
+ *   [result n-1 ... result 6 | result 5 ... result 0 | op | operand 0 ... | region 0 ... |
+ * attribute 0 ...] pdm_ir_ool_result         pdm_ir_value
  *
  * so that value -> op and op -> value are additions.
  */
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ops are created with room for so many more attributes: stop_gradient and persistable come last. */
+/* Ops are created with room for so many more attributes: stop_gradient and persistable come last.
+ */
 enum { SPARE_ATTRS = 2 };
 
 /* ---- layout ---------------------------------------------------------------------------------- */
@@ -376,8 +377,8 @@ static bool fill_attrs(pdm_ir_context *context, const pdm_ir_op_state *state, pd
     for (uint16_t i = 0; i < declared; i++) {
         const uint16_t at = info->attrs_by_name[i];
         if (given[at])
-            attrs[n++] = (pdm_ir_named_attr){info->attr_names[at], state->attrs[given[at] - 1].attr,
-                                             at};
+            attrs[n++] =
+                (pdm_ir_named_attr){info->attr_names[at], state->attrs[given[at] - 1].attr, at};
     }
     if (others) {
         pdm_ir_named_attr *rest = attrs + n;
@@ -419,9 +420,9 @@ pdm_ir_op *pdm_ir_op_create(pdm_ir_context *context, const pdm_ir_op_state *stat
     if (!counts_fit(state))
         return NULL;
     const size_t prefix = prefix_size(state->num_results), room = state->num_attrs + SPARE_ATTRS;
-    char *base = malloc(prefix + sizeof(pdm_ir_op) + state->num_operands * sizeof(pdm_ir_use) +
-                        state->num_regions * sizeof(pdm_ir_region *) +
-                        room * sizeof(pdm_ir_named_attr));
+    char *base =
+        malloc(prefix + sizeof(pdm_ir_op) + state->num_operands * sizeof(pdm_ir_use) +
+               state->num_regions * sizeof(pdm_ir_region *) + room * sizeof(pdm_ir_named_attr));
     if (!base)
         return NULL;
     pdm_ir_op *op = (pdm_ir_op *)(base + prefix);

@@ -1,9 +1,9 @@
 /*
- * Op rows and op infos. A row (ops/pd_op.def, builtin.def, cf.def, fast.def) is constant data: operands,
- * attributes, results, effects, infer-meta hook. An info is a row made known to a context on first
- * use, together with traits and the interfaces that upper layers attached; both are kept sorted by
- * id and found by bisection. Ops of the `legacy` dialect have no row: any number of operands and
- * results.
+ * Op rows and op infos. A row (ops/pd_op.def, builtin.def, cf.def, fast.def) is constant data:
+ * operands, attributes, results, effects, infer-meta hook. An info is a row made known to a context
+ * on first use, together with traits and the interfaces that upper layers attached; both are kept
+ * sorted by id and found by bisection. Ops of the `legacy` dialect have no row: any number of
+ * operands and results.
  */
 #ifndef PDM_IR_OP_INFO_H
 #define PDM_IR_OP_INFO_H
@@ -127,11 +127,11 @@ struct pdm_ir_op_info {
     const pdm_ir_op_desc *desc; /* NULL for the legacy dialect */
     pdm_ir_op_code code;
     pdm_ir_context *context;
-    const char *const *attr_names;   /* interned, in row order */
-    const uint16_t *attrs_by_name;   /* the row's attributes (their indices) in name order */
-    bool changes;                    /* whether an attribute came, went or changed between versions */
-    pdm_ir_attr *defaults;           /* in row order, kept once made; see pdm_ir_op_info_default */
-    const int8_t *inplace;           /* by operand of the row: the result that writes it, or -1 */
+    const char *const *attr_names; /* interned, in row order */
+    const uint16_t *attrs_by_name; /* the row's attributes (their indices) in name order */
+    bool changes;                  /* whether an attribute came, went or changed between versions */
+    pdm_ir_attr *defaults;         /* in row order, kept once made; see pdm_ir_op_info_default */
+    const int8_t *inplace;         /* by operand of the row: the result that writes it, or -1 */
     struct pdm_ir_interface {
         int id;
         const void *impl;

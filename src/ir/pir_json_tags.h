@@ -33,9 +33,6 @@ static inline bool pdm_ir_json_known_layout(const char *layout)
 }
 
 /* Attributes of results: written in OA, one bool a result. */
-static inline bool pdm_ir_json_is_result_attr(const char *name)
-{
-    return strcmp(name, "stop_gradient") == 0 || strcmp(name, "persistable") == 0;
-}
+static const char *const pdm_ir_json_result_attrs[2] = {"stop_gradient", "persistable"};
 
 #endif

@@ -26,6 +26,8 @@ typedef struct writer {
     pdm_buf cache;
     bool no_memory;
     PDM_VEC(const pdm_ir_named_attr *) order; /* attributes of the op at hand */
+    const char *result_attr_names[2];         /* those of OA, interned */
+    const pdm_ir_op *plain_param; /* a parameter without other attributes than its own */
 } writer;
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -449,6 +451,17 @@ static int by_position(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+static void sort_few(const pdm_ir_named_attr **attrs, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const pdm_ir_named_attr *moving = attrs[i];
+        size_t at = i;
+        for (; at > 0 && by_position(&attrs[at - 1], &moving) > 0; at--)
+            attrs[at] = attrs[at - 1];
+        attrs[at] = moving;
+    }
+}
+
 /* The attributes of op in the order in which they are written. */
 static void sort_attrs(writer *w, const pdm_ir_op *op)
 {
@@ -463,7 +476,9 @@ static void sort_attrs(writer *w, const pdm_ir_op *op)
         }
         sorted = sorted && (i == 0 || op->attrs[i - 1].position < op->attrs[i].position);
     }
-    if (!sorted)
+    if (!sorted && w->order.n <= 16)
+        sort_few(w->order.v, w->order.n);
+    else if (!sorted)
         qsort(w->order.v, w->order.n, sizeof *w->order.v, by_position);
 }
 
@@ -516,7 +531,8 @@ static void put_attrs(writer *w, const char *name, bool of_results)
     key(w, name);
     begin(w, '[');
     for (size_t i = 0; i < w->order.n; i++) {
-        if (pdm_ir_json_is_result_attr(w->order.v[i]->name) == of_results)
+        const char *attr = w->order.v[i]->name;
+        if ((attr == w->result_attr_names[0] || attr == w->result_attr_names[1]) == of_results)
             put_named_attr(w, w->order.v[i]);
     }
     end(w, ']');
@@ -575,12 +591,36 @@ static bool is_param_part(const char *name)
     return !strcmp(name, "parameter_name");
 }
 
+static bool same_names(const pdm_ir_op *a, const pdm_ir_op *b)
+{
+    if (a->num_attrs != b->num_attrs)
+        return false;
+    for (uint32_t i = 0; i < a->num_attrs; i++) {
+        if (a->attrs[i].name != b->attrs[i].name)
+            return false;
+    }
+    return true;
+}
+
+/* Whether a parameter has attributes beyond its own; the parameters of a program are all alike. */
+static bool has_param_extras(writer *w, const pdm_ir_op *op)
+{
+    if (w->plain_param && same_names(op, w->plain_param))
+        return false;
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        if (!is_param_part(op->attrs[i].name))
+            return true;
+    }
+    w->plain_param = op;
+    return false;
+}
+
 /* Attributes of a parameter beyond its own: QA holds the quantisation's, DA all others. */
-static void put_param_extras(writer *w, const char *name, bool quantisation)
+static void put_param_extras(writer *w, const char *name, bool any, bool quantisation)
 {
     key(w, name);
     begin(w, '[');
-    for (size_t i = 0; i < w->order.n; i++) {
+    for (size_t i = 0; any && i < w->order.n; i++) {
         const pdm_ir_named_attr *named = w->order.v[i];
         if (!is_param_part(named->name) && !strcmp(named->name, "struct_name") == quantisation)
             put_named_attr(w, named);
@@ -591,6 +631,7 @@ static void put_param_extras(writer *w, const char *name, bool quantisation)
 static void put_param(writer *w, const pdm_ir_op *op)
 {
     const pdm_ir_attr name = pdm_ir_op_attr(op, "parameter_name");
+    const bool extras = has_param_extras(w, op);
 
     put_cstr(w, "p");
     key(w, "A");
@@ -602,7 +643,7 @@ static void put_param(writer *w, const pdm_ir_op *op)
     else
         put_cstr(w, "");
     end(w, ']');
-    put_param_extras(w, "DA", false);
+    put_param_extras(w, "DA", extras, false);
     key(w, "O");
     put_result(w, pdm_ir_op_result(op, 0));
     if (w->result_attrs) {
@@ -612,7 +653,7 @@ static void put_param(writer *w, const pdm_ir_op *op)
             put_int(w, param_flag(op, pdm_ir_json_param_result_flags[i], i != 1));
         end(w, ']');
     }
-    put_param_extras(w, "QA", true);
+    put_param_extras(w, "QA", extras, true);
 }
 
 static void put_plain_op(writer *w, const pdm_ir_op *op)
@@ -714,7 +755,11 @@ static pdm_status write_program(const pdm_ir_module *module, const pdm_ir_json_l
     pdm_buf_init(&w.cache);
     w.indent = layout ? layout->indent : 0;
     w.result_attrs = module->trainable;
-    put_program(&w, module);
+    w.result_attr_names[0] = pdm_ir_str(module->context, pdm_ir_json_result_attrs[0]);
+    w.result_attr_names[1] = pdm_ir_str(module->context, pdm_ir_json_result_attrs[1]);
+    w.no_memory = !w.result_attr_names[0] || !w.result_attr_names[1];
+    if (!w.no_memory)
+        put_program(&w, module);
     flush(&w);
     pdm_map_deinit(&w.ids);
     pdm_map_deinit(&w.cached);

@@ -51,9 +51,9 @@ static bool normalize(pdm_ir_context *context, const struct pdm_ir_type_s *in,
 
 static uint64_t hash_of(const struct pdm_ir_type_s *t)
 {
-    uint64_t h = (uint64_t)t->kind << 56 ^ (uint64_t)t->dtype << 48 ^ (uint64_t)t->num_elements << 32 ^
-                 (uint64_t)t->non_zero_rank << 16 ^ t->rank ^ (uintptr_t)t->layout ^
-                 t->offset * 0x9e3779b97f4a7c15u;
+    uint64_t h = (uint64_t)t->kind << 56 ^ (uint64_t)t->dtype << 48 ^
+                 (uint64_t)t->num_elements << 32 ^ (uint64_t)t->non_zero_rank << 16 ^ t->rank ^
+                 (uintptr_t)t->layout ^ t->offset * 0x9e3779b97f4a7c15u;
 
     h = pdm_hash_bytes(t->dims, t->rank * sizeof *t->dims, h);
     for (uint32_t i = 0; i < t->num_lod; i++)

@@ -103,7 +103,8 @@ static void report(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, con
                         "%s in PIR version %d.", what, m->version);
 }
 
-static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *place, uint16_t index)
+static pdm_status check_attr(mover *m, const pdm_ir_op *op, const pdm_ir_place *place,
+                             uint16_t index)
 {
     const pdm_ir_attr_desc *desc = &op->info->desc->attrs[index];
     const pdm_ir_attr attr = pdm_ir_op_row_attr(op, index);

@@ -6,7 +6,9 @@
 
 typedef enum wire_kind { VARINT, BOOL, FIXED32, FIXED64, BYTES, MESSAGE } wire_kind;
 
-enum { REQUIRED = 1, REPEATED = 2 };
+enum { REPEATED = 1 };
+
+#define BIT(number) ((uint32_t)1 << (number))
 
 typedef struct wire_message wire_message;
 
@@ -18,24 +20,27 @@ typedef struct wire_field {
 
 struct wire_message {
     const char *name;
+    uint32_t required; /* bits of field numbers, which are below 32 */
     const wire_field *fields;
     size_t num_fields;
 };
 
-#define MSG(var, text, ...)                                                                        \
+#define MSG(var, text, needs, ...)                                                                 \
     static const wire_field var##_fields[] = {__VA_ARGS__};                                        \
-    static const wire_message var = {text, var##_fields, sizeof var##_fields / sizeof *var##_fields}
+    static const wire_message var = {text, needs, var##_fields,                                    \
+                                     sizeof var##_fields / sizeof *var##_fields}
 
-MSG(msg_version, "Version", {1, VARINT, 0, "version", NULL});
-MSG(msg_complex, "Complex", {1, FIXED64, REQUIRED, "r", NULL}, {2, FIXED64, REQUIRED, "i", NULL});
-MSG(msg_scalar, "Scalar", {1, VARINT, REQUIRED, "type", NULL}, {2, BOOL, 0, "b", NULL},
+MSG(msg_version, "Version", 0, {1, VARINT, 0, "version", NULL});
+MSG(msg_complex, "Complex", BIT(1) | BIT(2), {1, FIXED64, 0, "r", NULL},
+    {2, FIXED64, 0, "i", NULL});
+MSG(msg_scalar, "Scalar", BIT(1), {1, VARINT, 0, "type", NULL}, {2, BOOL, 0, "b", NULL},
     {3, VARINT, 0, "i", NULL}, {4, FIXED64, 0, "r", NULL}, {5, MESSAGE, 0, "c", &msg_complex});
-MSG(msg_op_version, "OpVersion", {1, VARINT, REQUIRED, "version", NULL});
-MSG(msg_op_version_pair, "OpVersionMap.OpVersionPair", {1, BYTES, REQUIRED, "op_name", NULL},
-    {2, MESSAGE, REQUIRED, "op_version", &msg_op_version});
-MSG(msg_op_version_map, "OpVersionMap", {1, MESSAGE, REPEATED, "pair", &msg_op_version_pair});
-MSG(msg_op_attr, "OpDesc.Attr", {1, BYTES, REQUIRED, "name", NULL},
-    {2, VARINT, REQUIRED, "type", NULL}, {3, VARINT, 0, "i", NULL}, {4, FIXED32, 0, "f", NULL},
+MSG(msg_op_version, "OpVersion", BIT(1), {1, VARINT, 0, "version", NULL});
+MSG(msg_op_version_pair, "OpVersionMap.OpVersionPair", BIT(1) | BIT(2),
+    {1, BYTES, 0, "op_name", NULL}, {2, MESSAGE, 0, "op_version", &msg_op_version});
+MSG(msg_op_version_map, "OpVersionMap", 0, {1, MESSAGE, REPEATED, "pair", &msg_op_version_pair});
+MSG(msg_op_attr, "OpDesc.Attr", BIT(1) | BIT(2), {1, BYTES, 0, "name", NULL},
+    {2, VARINT, 0, "type", NULL}, {3, VARINT, 0, "i", NULL}, {4, FIXED32, 0, "f", NULL},
     {5, BYTES, 0, "s", NULL}, {6, VARINT, REPEATED, "ints", NULL},
     {7, FIXED32, REPEATED, "floats", NULL}, {8, BYTES, REPEATED, "strings", NULL},
     {10, BOOL, 0, "b", NULL}, {11, BOOL, REPEATED, "bools", NULL},
@@ -44,37 +49,37 @@ MSG(msg_op_attr, "OpDesc.Attr", {1, BYTES, REQUIRED, "name", NULL},
     {16, FIXED64, REPEATED, "float64s", NULL}, {17, BYTES, 0, "var_name", NULL},
     {18, BYTES, REPEATED, "vars_name", NULL}, {19, FIXED64, 0, "float64", NULL},
     {20, MESSAGE, 0, "scalar", &msg_scalar}, {21, MESSAGE, REPEATED, "scalars", &msg_scalar});
-MSG(msg_op_var, "OpDesc.Var", {1, BYTES, REQUIRED, "parameter", NULL},
+MSG(msg_op_var, "OpDesc.Var", BIT(1), {1, BYTES, 0, "parameter", NULL},
     {2, BYTES, REPEATED, "arguments", NULL});
-MSG(msg_op, "OpDesc", {1, MESSAGE, REPEATED, "inputs", &msg_op_var},
-    {2, MESSAGE, REPEATED, "outputs", &msg_op_var}, {3, BYTES, REQUIRED, "type", NULL},
+MSG(msg_op, "OpDesc", BIT(3), {1, MESSAGE, REPEATED, "inputs", &msg_op_var},
+    {2, MESSAGE, REPEATED, "outputs", &msg_op_var}, {3, BYTES, 0, "type", NULL},
     {4, MESSAGE, REPEATED, "attrs", &msg_op_attr}, {5, BOOL, 0, "is_target", NULL});
-MSG(msg_tensor, "VarType.TensorDesc", {1, VARINT, REQUIRED, "data_type", NULL},
+MSG(msg_tensor, "VarType.TensorDesc", BIT(1), {1, VARINT, 0, "data_type", NULL},
     {2, VARINT, REPEATED, "dims", NULL});
-MSG(msg_dense_tensor, "VarType.DenseTensorDesc", {1, MESSAGE, REQUIRED, "tensor", &msg_tensor},
+MSG(msg_dense_tensor, "VarType.DenseTensorDesc", BIT(1), {1, MESSAGE, 0, "tensor", &msg_tensor},
     {2, VARINT, 0, "legacy_lod_level", NULL});
-MSG(msg_tensor_array, "VarType.DenseTensorArrayDesc", {1, MESSAGE, REQUIRED, "tensor", &msg_tensor},
-    {2, VARINT, 0, "legacy_lod_level", NULL});
-MSG(msg_reader, "VarType.ReaderDesc", {1, MESSAGE, REPEATED, "dense_tensor", &msg_dense_tensor});
-MSG(msg_tuple, "VarType.Tuple", {1, VARINT, REPEATED, "element_type", NULL});
-MSG(msg_var_type, "VarType", {1, VARINT, REQUIRED, "type", NULL},
+MSG(msg_tensor_array, "VarType.DenseTensorArrayDesc", BIT(1),
+    {1, MESSAGE, 0, "tensor", &msg_tensor}, {2, VARINT, 0, "legacy_lod_level", NULL});
+MSG(msg_reader, "VarType.ReaderDesc", 0, {1, MESSAGE, REPEATED, "dense_tensor", &msg_dense_tensor});
+MSG(msg_tuple, "VarType.Tuple", 0, {1, VARINT, REPEATED, "element_type", NULL});
+MSG(msg_var_type, "VarType", BIT(1), {1, VARINT, 0, "type", NULL},
     {2, MESSAGE, 0, "selected_rows", &msg_tensor},
     {3, MESSAGE, 0, "dense_tensor", &msg_dense_tensor},
     {4, MESSAGE, 0, "tensor_array", &msg_tensor_array}, {5, MESSAGE, 0, "reader", &msg_reader},
     {7, MESSAGE, 0, "tuple", &msg_tuple}, {8, MESSAGE, 0, "string", &msg_tensor},
     {9, MESSAGE, 0, "strings", &msg_tensor}, {10, MESSAGE, 0, "vocab", &msg_tensor},
     {11, MESSAGE, 0, "sparse_coo", &msg_tensor}, {12, MESSAGE, 0, "sparse_csr", &msg_tensor});
-MSG(msg_var_attr, "VarDesc.Attr", {1, BYTES, REQUIRED, "name", NULL},
-    {2, VARINT, REQUIRED, "type", NULL}, {3, VARINT, 0, "i", NULL}, {4, BYTES, 0, "s", NULL},
+MSG(msg_var_attr, "VarDesc.Attr", BIT(1) | BIT(2), {1, BYTES, 0, "name", NULL},
+    {2, VARINT, 0, "type", NULL}, {3, VARINT, 0, "i", NULL}, {4, BYTES, 0, "s", NULL},
     {5, VARINT, REPEATED, "ints", NULL});
-MSG(msg_var, "VarDesc", {1, BYTES, REQUIRED, "name", NULL},
-    {2, MESSAGE, REQUIRED, "type", &msg_var_type}, {3, BOOL, 0, "persistable", NULL},
+MSG(msg_var, "VarDesc", BIT(1) | BIT(2), {1, BYTES, 0, "name", NULL},
+    {2, MESSAGE, 0, "type", &msg_var_type}, {3, BOOL, 0, "persistable", NULL},
     {4, BOOL, 0, "need_check_feed", NULL}, {5, BOOL, 0, "is_parameter", NULL},
     {6, BOOL, 0, "stop_gradient", NULL}, {7, MESSAGE, REPEATED, "attrs", &msg_var_attr});
-MSG(msg_block, "BlockDesc", {1, VARINT, REQUIRED, "idx", NULL},
-    {2, VARINT, REQUIRED, "parent_idx", NULL}, {3, MESSAGE, REPEATED, "vars", &msg_var},
+MSG(msg_block, "BlockDesc", BIT(1) | BIT(2), {1, VARINT, 0, "idx", NULL},
+    {2, VARINT, 0, "parent_idx", NULL}, {3, MESSAGE, REPEATED, "vars", &msg_var},
     {4, MESSAGE, REPEATED, "ops", &msg_op}, {5, VARINT, 0, "forward_block_idx", NULL});
-MSG(msg_program, "ProgramDesc", {1, MESSAGE, REPEATED, "blocks", &msg_block},
+MSG(msg_program, "ProgramDesc", 0, {1, MESSAGE, REPEATED, "blocks", &msg_block},
     {4, MESSAGE, 0, "version", &msg_version},
     {5, MESSAGE, 0, "op_version_map", &msg_op_version_map});
 
@@ -123,7 +128,8 @@ static size_t varint(const uint8_t *data, size_t size, size_t max, uint64_t *out
     return 0;
 }
 
-static pdm_status take_varint(scan *s, span *in, size_t max, const char *what, uint64_t *out_value)
+static pdm_status take_long_varint(scan *s, span *in, size_t max, const char *what,
+                                   uint64_t *out_value)
 {
     size_t left = in->end - in->at;
     size_t n = varint(s->data + in->at, left, max, out_value);
@@ -138,8 +144,21 @@ static pdm_status take_varint(scan *s, span *in, size_t max, const char *what, u
     return BROKEN(s, in->at, "%s in %s is longer than %zu bytes", what, in->message->name, max);
 }
 
+/* Most of them are one byte long. */
+static inline pdm_status take_varint(scan *s, span *in, size_t max, const char *what,
+                                     uint64_t *out_value)
+{
+    if (in->at >= in->end || s->data[in->at] & 0x80)
+        return take_long_varint(s, in, max, what, out_value);
+    *out_value = s->data[in->at++];
+    return PDM_OK;
+}
+
 static const wire_field *find_field(const wire_message *message, uint64_t number)
 {
+    /* Numbers begin at 1, and few are left out. */
+    if (number - 1 < message->num_fields && message->fields[number - 1].number == number)
+        return &message->fields[number - 1];
     for (size_t i = 0; i < message->num_fields; i++) {
         if (message->fields[i].number == number)
             return &message->fields[i];
@@ -302,7 +321,7 @@ static pdm_status scan_field(scan *s, span *in, uint32_t *seen, unsigned *repeat
     if (!field) {
         note_unknown(s, in, (uint32_t)number, tag_at);
     } else {
-        uint32_t bit = (uint32_t)1 << field->number;
+        const uint32_t bit = BIT(field->number);
         if ((*seen & bit) && field->kind == MESSAGE && !(field->flags & REPEATED) &&
             ++*repeats > PDM_LG_MAX_REPEATED_SINGLE) {
             s->report.loc.offset = (int64_t)tag_at;
@@ -324,9 +343,10 @@ static pdm_status scan_message(scan *s, const wire_message *message, size_t star
 
     while (in.at < in.end)
         PDM_TRY(scan_field(s, &in, &seen, &repeats));
-    for (size_t i = 0; i < message->num_fields; i++) {
+    const uint32_t missing = message->required & ~seen;
+    for (size_t i = 0; missing && i < message->num_fields; i++) {
         const wire_field *field = &message->fields[i];
-        if ((field->flags & REQUIRED) && !(seen & ((uint32_t)1 << field->number)))
+        if (missing & BIT(field->number))
             return BROKEN(s, start, "%s at bytes %zu to %zu lacks its required field %s",
                           message->name, start, end, field->name);
     }

@@ -18,8 +18,7 @@ static const pdm_ir_named_attr *complete_attrs(pdm_tr_op *t, const pdm_ir_op_inf
 {
     const pdm_ir_op_desc *desc = info->desc;
     const size_t declared = desc ? desc->num_attrs : 0;
-    pdm_ir_named_attr *all =
-        pdm_arena_calloc(&t->tr->scratch, declared + num_given, sizeof *all);
+    pdm_ir_named_attr *all = pdm_arena_calloc(&t->tr->scratch, declared + num_given, sizeof *all);
     size_t n = declared;
     if (!all) {
         pdm_tr_nomem(t->tr);
@@ -125,8 +124,7 @@ static bool prepare(pdm_tr_op *t, pdm_ir_op_state *state, const pdm_ir_op_info *
             pdm_tr_nomem(t->tr);
             return false;
         }
-    *state =
-        (pdm_ir_op_state){.info = info, .operands = operands, .num_operands = num_operands};
+    *state = (pdm_ir_op_state){.info = info, .operands = operands, .num_operands = num_operands};
     state->attrs_form = PDM_IR_ATTRS_ROW_FIRST;
     state->attrs = complete_attrs(t, info, attrs, num_attrs, &state->num_attrs);
     return state->attrs != NULL;

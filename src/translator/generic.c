@@ -331,7 +331,8 @@ static bool overwrites_only_outputs(pdm_tr_op *t, const pdm_tr_row *row, const p
     for (size_t i = 0; row && i < row->num_operands; i++) {
         int r = pdm_ir_op_info_inplace(form, i);
         const char *written = r >= 0 ? operand_variable(t, &row->operands[i]) : NULL;
-        const char *slot = r >= 0 && (size_t)r < row->num_results ? row->results[r].slot.known : NULL;
+        const char *slot =
+            r >= 0 && (size_t)r < row->num_results ? row->results[r].slot.known : NULL;
         if (written && first_arg(pdm_lg_known_output(t->op, slot)) != written)
             return false;
     }

@@ -99,25 +99,24 @@ static pdm_ir_type parameter_type(pdm_tr *tr, const pdm_lg_var *var)
     return type;
 }
 
-/* All attributes are given, in name order. After the first op, names and places are those of that. */
+/* All attributes are given, in name order. After the first op, names and places are those of that.
+ */
 static pdm_ir_op *create_parameter(pdm_tr *tr, const pdm_lg_var *var, pdm_ir_type type)
 {
     pdm_tr_op t = nowhere(tr);
     const pdm_ir_attr yes = pdm_tr_a_flag(&t, true), no = pdm_tr_a_flag(&t, false);
-    pdm_ir_named_attr attrs[] = {{"is_distributed", no, 0},
-                                 {"is_parameter", yes, 0},
-                                 {"need_clip", no, 0},
-                                 {"parameter_name", pdm_tr_a_str(&t, var->name), 0},
-                                 {"persistable", yes, 0},
-                                 {"stop_gradient", var->stop_gradient ? yes : no, 0},
-                                 {"trainable", yes, 0}};
-    pdm_ir_op_state state = {
-        .info = pdm_ir_op_info_by_code(tr->context, PDM_IR_OP_builtin_parameter),
-        .attrs = attrs,
-        .num_attrs = sizeof attrs / sizeof *attrs,
-        .attrs_form = PDM_IR_ATTRS_ROW_FIRST,
-        .result_types = &type,
-        .num_results = 1};
+    pdm_ir_named_attr attrs[] = {
+        {"is_distributed", no, 0}, {"is_parameter", yes, 0},
+        {"need_clip", no, 0},      {"parameter_name", pdm_tr_a_str(&t, var->name), 0},
+        {"persistable", yes, 0},   {"stop_gradient", var->stop_gradient ? yes : no, 0},
+        {"trainable", yes, 0}};
+    pdm_ir_op_state state = {.info =
+                                 pdm_ir_op_info_by_code(tr->context, PDM_IR_OP_builtin_parameter),
+                             .attrs = attrs,
+                             .num_attrs = sizeof attrs / sizeof *attrs,
+                             .attrs_form = PDM_IR_ATTRS_ROW_FIRST,
+                             .result_types = &type,
+                             .num_results = 1};
     pdm_ir_op *op = NULL;
     for (size_t i = 0; tr->parameter && i < state.num_attrs; i++) {
         attrs[i].name = tr->parameter->attrs[i].name;
@@ -470,8 +469,9 @@ static void emit_fetch(pdm_tr_op *t, pdm_ir_value *value, const char *name, int3
         PDM_TR_ATTRS({"name", pdm_tr_a_str(t, name), 0}, {"col", pdm_tr_a_i32(t, col), 0}), &type,
         1);
     if (op)
-        add_flags(t->tr, op,
-                  PDM_TR_ATTRS({flag_name(t->tr, "persistable"), flags(t->tr, (bool[]){true}, 1), 0}));
+        add_flags(
+            t->tr, op,
+            PDM_TR_ATTRS({flag_name(t->tr, "persistable"), flags(t->tr, (bool[]){true}, 1), 0}));
 }
 
 void pdm_tr_h_fetch(pdm_tr_op *t)

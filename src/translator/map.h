@@ -63,7 +63,8 @@ typedef struct pdm_tr_row {
 const pdm_tr_row *pdm_tr_row_get(pdm_tr *tr, const char *type);
 bool pdm_tr_row_exists(const char *type);
 
-/* The in-place form of an op where the framework takes it for this legacy op, else the op itself. */
+/* The in-place form of an op where the framework takes it for this legacy op, else the op itself.
+ */
 const pdm_ir_op_info *pdm_tr_in_place_form(pdm_tr_op *t, const pdm_ir_op_info *plain);
 
 #endif

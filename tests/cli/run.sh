@@ -63,6 +63,12 @@ bad "a file cut off" "cut off|archive" 5 "$loop" --io "$dir/a.npz"
 echo hello >"$dir/a.npz"
 bad "no archive" "neither" 5 "$loop" --io "$dir/a.npz"
 bad "no file" "No such file" 5 "$loop" --io "$dir/nowhere.npz"
+mkdir "$dir/broken" && name=$(sed -n 's/^#define PDM_LIBZIP_SONAME "\(.*\)"/\1/p' "${builddir:?}/config.h") &&
+    : >"$dir/broken/$name"
+LD_LIBRARY_PATH=$dir/broken
+export LD_LIBRARY_PATH
+bad "no libzip" "libzip, which cannot be loaded" 5 "$loop" --io "$dir/good.npz"
+unset LD_LIBRARY_PATH
 bad "no inputs" "has inputs" 2 "$loop"
 bad "a shape of nothing" "no such input" 2 "$loop" --random --shape y=1
 bad "a shape that is none" "no shape" 2 "$loop" --random --shape x=1,b
