@@ -123,14 +123,13 @@ static pdm_status add_launch(pass *p, const pdm_lg_graph *subgraph, size_t index
     return pdm_lg_graph_add_op(p->graph, &op, out_node);
 }
 
-static pdm_status replace(pass *p, size_t index)
+/* Link the launch op of a cluster, and note what it stands for. */
+static pdm_status replace(pass *p, size_t index, pdm_lg_nodes *gone)
 {
     const pdm_lg_cluster *cluster = &p->clusters.v[index];
     const pdm_lg_cinn_sets *sets = &p->sets[index];
     const pdm_lg_graph *subgraph;
-    pdm_lg_nodes gone = {0};
     pdm_lg_node *launch;
-    pdm_status status = PDM_OK;
 
     PDM_TRY(pdm_lg_cinn_table_get(p->table, p->keys[index], p->sink, &subgraph));
     PDM_TRY(add_launch(p, subgraph, index, &launch));
@@ -138,13 +137,24 @@ static pdm_status replace(pass *p, size_t index)
         PDM_TRY(pdm_lg_link(sets->ins.v[i], launch));
     for (size_t i = 0; i < sets->outs.n; i++)
         PDM_TRY(pdm_lg_link(launch, sets->outs.v[i]));
-    if (!PDM_VEC_RESERVE(&gone, cluster->num_ops + sets->internals.n))
+    if (!PDM_VEC_RESERVE(gone, gone->n + cluster->num_ops + sets->internals.n))
         return PDM_NOMEM;
     for (size_t i = 0; i < cluster->num_ops; i++)
-        gone.v[gone.n++] = cluster->ops[i];
+        gone->v[gone->n++] = cluster->ops[i];
     for (size_t i = 0; i < sets->internals.n; i++)
-        gone.v[gone.n++] = sets->internals.v[i];
-    status = pdm_lg_graph_remove(p->graph, gone.v, gone.n);
+        gone->v[gone->n++] = sets->internals.v[i];
+    return PDM_OK;
+}
+
+static pdm_status replace_all(pass *p)
+{
+    pdm_lg_nodes gone = {0};
+    pdm_status status = PDM_OK;
+
+    for (size_t i = 0; i < p->clusters.n && status == PDM_OK; i++)
+        status = replace(p, i, &gone);
+    if (status == PDM_OK && gone.n > 0)
+        status = pdm_lg_graph_remove(p->graph, gone.v, gone.n);
     PDM_VEC_FREE(&gone);
     return status;
 }
@@ -170,9 +180,7 @@ static pdm_status run(pass *p)
 {
     PDM_TRY(settle(p));
     PDM_TRY(register_all(p));
-    for (size_t i = 0; i < p->clusters.n; i++)
-        PDM_TRY(replace(p, i));
-    return PDM_OK;
+    return replace_all(p);
 }
 
 pdm_status pdm_lg_build_cinn(pdm_lg_graph *graph, const pdm_lg_cinn_options *options,

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
+#include "base/map.h"
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/names.h"
 #include "legacy_graph/write.h"
 
 typedef struct entry {
+    struct entry *next; /* another key that is the same as a pointer */
     int64_t key;
     size_t holders;
     pdm_lg_graph *graph;
@@ -19,10 +20,8 @@ typedef struct entry {
 
 struct pdm_lg_cinn_table {
     pthread_mutex_t lock;
-    struct {
-        entry *v; /* by ascending key */
-        size_t n, cap;
-    } entries;
+    pdm_map by_key;    /* key as a pointer -> entries */
+    pdm_map by_object; /* graph -> entry */
 };
 
 pdm_status pdm_lg_cinn_table_create(pdm_lg_cinn_table **out_table)
@@ -41,17 +40,23 @@ pdm_status pdm_lg_cinn_table_create(pdm_lg_cinn_table **out_table)
 
 static void drop(entry *e)
 {
+    if (!e)
+        return;
     pdm_lg_graph_destroy(e->graph);
     pdm_buf_deinit(&e->content);
+    free(e);
 }
 
 void pdm_lg_cinn_table_destroy(pdm_lg_cinn_table *table)
 {
     if (!table)
         return;
-    for (size_t i = 0; i < table->entries.n; i++)
-        drop(&table->entries.v[i]);
-    PDM_VEC_FREE(&table->entries);
+    for (size_t i = 0; i < table->by_object.capacity; i++) {
+        if (table->by_object.entries[i].key)
+            drop(table->by_object.entries[i].value.ptr);
+    }
+    pdm_map_deinit(&table->by_key);
+    pdm_map_deinit(&table->by_object);
     pthread_mutex_destroy(&table->lock);
     free(table);
 }
@@ -112,26 +117,20 @@ pdm_status pdm_lg_cinn_key(const pdm_lg_graph *subgraph, pdm_diag_sink *sink, in
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* Where the key is, or where it would be. */
-static size_t place_of(const pdm_lg_cinn_table *table, int64_t key)
+/* Not NULL: pointers may be shorter than keys. */
+static const void *pointer_of(int64_t key)
 {
-    size_t low = 0, high = table->entries.n;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->entries.v[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (const void *)((uintptr_t)key | 1);
 }
 
-static entry *find(pdm_lg_cinn_table *table, int64_t key)
+static entry *find(const pdm_lg_cinn_table *table, int64_t key)
 {
-    const size_t i = place_of(table, key);
+    const pdm_map_entry *head = pdm_map_find(&table->by_key, pointer_of(key));
+    entry *e = head ? head->value.ptr : NULL;
 
-    return i < table->entries.n && table->entries.v[i].key == key ? &table->entries.v[i] : NULL;
+    while (e && e->key != key)
+        e = e->next;
+    return e;
 }
 
 static pdm_status refuse(pdm_diag_sink *sink, int64_t key, const char *what)
@@ -142,15 +141,6 @@ static pdm_status refuse(pdm_diag_sink *sink, int64_t key, const char *what)
                     key);
 }
 
-static bool has_object(const pdm_lg_cinn_table *table, const pdm_lg_graph *graph)
-{
-    for (size_t i = 0; i < table->entries.n; i++) {
-        if (table->entries.v[i].graph == graph)
-            return true;
-    }
-    return false;
-}
-
 static bool same_content(const pdm_buf *a, const pdm_buf *b)
 {
     return a->size == b->size && !memcmp(a->data, b->data, a->size);
@@ -159,12 +149,11 @@ static bool same_content(const pdm_buf *a, const pdm_buf *b)
 typedef enum outcome { INSERTED, SHARED, TWICE, DIFFERS, NO_MEMORY } outcome;
 
 /* Under the lock. */
-static outcome insert(pdm_lg_cinn_table *table, const entry *made)
+static outcome insert(pdm_lg_cinn_table *table, entry *made)
 {
     entry *known = find(table, made->key);
-    const size_t at = place_of(table, made->key);
 
-    if (has_object(table, made->graph))
+    if (pdm_map_find(&table->by_object, made->graph))
         return TWICE;
     if (known && !same_content(&known->content, &made->content))
         return DIFFERS;
@@ -172,18 +161,25 @@ static outcome insert(pdm_lg_cinn_table *table, const entry *made)
         known->holders++;
         return SHARED;
     }
-    if (!PDM_VEC_RESERVE(&table->entries, table->entries.n + 1))
+    pdm_map_entry *object = pdm_map_put(&table->by_object, made->graph);
+    if (!object)
         return NO_MEMORY;
-    entry *v = table->entries.v;
-    memmove(&v[at + 1], &v[at], (table->entries.n - at) * sizeof *v);
-    v[at] = *made;
-    table->entries.n++;
+    object->value.ptr = made;
+    pdm_map_entry *head = pdm_map_put(&table->by_key, pointer_of(made->key));
+    if (!head) {
+        pdm_map_remove(&table->by_object, made->graph);
+        return NO_MEMORY;
+    }
+    made->next = head->value.ptr;
+    head->value.ptr = made;
     return INSERTED;
 }
 
-/* made's graph and content are taken. */
+/* made is taken, and its graph too unless the table has it already. */
 static pdm_status add(pdm_lg_cinn_table *table, entry *made, pdm_diag_sink *sink)
 {
+    const int64_t key = made->key;
+
     pthread_mutex_lock(&table->lock);
     const outcome result = insert(table, made);
     pthread_mutex_unlock(&table->lock);
@@ -193,42 +189,52 @@ static pdm_status add(pdm_lg_cinn_table *table, entry *made, pdm_diag_sink *sink
         made->graph = NULL; /* the table's */
     drop(made);
     if (result == TWICE)
-        return refuse(sink, made->key, "this subgraph is in the table already");
+        return refuse(sink, key, "this subgraph is in the table already");
     if (result == DIFFERS)
-        return refuse(sink, made->key, "another subgraph has this key");
+        return refuse(sink, key, "another subgraph has this key");
     return result == SHARED ? PDM_OK : PDM_NOMEM;
+}
+
+/* An entry with its content; the graph is taken, also on failure. */
+static pdm_status make_entry(pdm_lg_graph *take_graph, pdm_diag_sink *sink, entry **out)
+{
+    entry *made = calloc(1, sizeof *made);
+
+    if (!made) {
+        pdm_lg_graph_destroy(take_graph);
+        return PDM_NOMEM;
+    }
+    made->holders = 1;
+    made->graph = take_graph;
+    const pdm_status status = content_of(take_graph, sink, &made->content);
+    if (status != PDM_OK) {
+        drop(made);
+        return status;
+    }
+    *out = made;
+    return PDM_OK;
 }
 
 pdm_status pdm_lg_cinn_table_add_as(pdm_lg_cinn_table *table, int64_t key, pdm_lg_graph *subgraph,
                                     pdm_diag_sink *sink)
 {
-    entry made = {.key = key, .holders = 1, .graph = subgraph};
-    const pdm_status status = content_of(subgraph, sink, &made.content);
+    entry *made;
 
-    if (status != PDM_OK) {
-        pdm_lg_graph_destroy(subgraph);
-        pdm_buf_deinit(&made.content);
-        return status;
-    }
-    return add(table, &made, sink);
+    PDM_TRY(make_entry(subgraph, sink, &made));
+    made->key = key;
+    return add(table, made, sink);
 }
 
 pdm_status pdm_lg_cinn_table_add(pdm_lg_cinn_table *table, pdm_lg_graph *subgraph,
                                  pdm_diag_sink *sink, int64_t *out_key)
 {
-    entry made = {.holders = 1, .graph = subgraph};
-    pdm_status status = content_of(subgraph, sink, &made.content);
+    entry *made;
 
-    if (status != PDM_OK) {
-        pdm_lg_graph_destroy(subgraph);
-        pdm_buf_deinit(&made.content);
-        return status;
-    }
-    const int64_t key = made.key = key_of(&made.content);
-    status = add(table, &made, sink);
-    if (status == PDM_OK)
-        *out_key = key;
-    return status;
+    PDM_TRY(make_entry(subgraph, sink, &made));
+    const int64_t key = made->key = key_of(&made->content);
+    PDM_TRY(add(table, made, sink));
+    *out_key = key;
+    return PDM_OK;
 }
 
 pdm_status pdm_lg_cinn_table_get(pdm_lg_cinn_table *table, int64_t key, pdm_diag_sink *sink,
@@ -254,21 +260,38 @@ pdm_status pdm_lg_cinn_table_hold(pdm_lg_cinn_table *table, int64_t key, pdm_dia
     return e ? PDM_OK : refuse(sink, key, "there is no subgraph with this key");
 }
 
+/* Under the lock. */
+static void unlink_entry(pdm_lg_cinn_table *table, entry *e)
+{
+    pdm_map_entry *head = pdm_map_find(&table->by_key, pointer_of(e->key));
+    entry *before = head->value.ptr;
+
+    pdm_map_remove(&table->by_object, e->graph);
+    if (before == e) {
+        head->value.ptr = e->next;
+        if (!e->next)
+            pdm_map_remove(&table->by_key, pointer_of(e->key));
+    } else {
+        while (before->next != e)
+            before = before->next;
+        before->next = e->next;
+    }
+    if (table->by_object.count == 0) { /* the table of the process leaves nothing behind */
+        pdm_map_deinit(&table->by_key);
+        pdm_map_deinit(&table->by_object);
+    }
+}
+
 void pdm_lg_cinn_table_release(pdm_lg_cinn_table *table, int64_t key)
 {
-    entry gone = {.holders = 0};
-
     pthread_mutex_lock(&table->lock);
     entry *e = find(table, key);
-    if (e && --e->holders == 0) {
-        gone = *e;
-        table->entries.n--;
-        memmove(e, e + 1, (size_t)(&table->entries.v[table->entries.n] - e) * sizeof *e);
-        if (table->entries.n == 0)
-            PDM_VEC_FREE(&table->entries);
-    }
+    const bool gone = e && --e->holders == 0;
+    if (gone)
+        unlink_entry(table, e);
     pthread_mutex_unlock(&table->lock);
-    drop(&gone);
+    if (gone)
+        drop(e);
 }
 
 size_t pdm_lg_cinn_table_holders(pdm_lg_cinn_table *table, int64_t key)
@@ -283,7 +306,7 @@ size_t pdm_lg_cinn_table_holders(pdm_lg_cinn_table *table, int64_t key)
 size_t pdm_lg_cinn_table_size(pdm_lg_cinn_table *table)
 {
     pthread_mutex_lock(&table->lock);
-    const size_t n = table->entries.n;
+    const size_t n = table->by_object.count;
     pthread_mutex_unlock(&table->lock);
     return n;
 }

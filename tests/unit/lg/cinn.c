@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "unit/lg/draft.h"
 #include "unit/lg/support.h"
@@ -674,6 +675,34 @@ START_TEST(two_values_of_a_name_do_not_enter_one_cluster)
 }
 END_TEST
 
+/* One variable that very many ops read, each a cluster of its own. */
+static double fan_out_seconds(int readers)
+{
+    const clock_t begin = clock();
+    char in[] = "X=x", out[32], name[16];
+    pdm_lg_node *x = draft_var("x");
+
+    for (int i = 0; i < readers; i++) {
+        snprintf(name, sizeof name, "y%d", i);
+        snprintf(out, sizeof out, "Out=%s", name);
+        pdm_lg_node *op = draft_op("relu", in, out);
+        draft_in(op, x, NULL);
+        draft_out(op, draft_var(name), NULL);
+    }
+    build((size_t)readers);
+    return (double)(clock() - begin) / CLOCKS_PER_SEC;
+}
+
+START_TEST(a_huge_fan_out_takes_time_in_proportion)
+{
+    const double small = fan_out_seconds(1000);
+    teardown();
+    setup();
+    const double big = fan_out_seconds(10000);
+    ck_assert_msg(big < 60 * small + 0.5, "1000 readers: %.3f s, 10000: %.3f s", small, big);
+}
+END_TEST
+
 /* ---- the compiler table ---------------------------------------------------------------------- */
 
 /* A graph with one op, different for each type. */
@@ -842,6 +871,7 @@ Suite *pdm_suite_lg_cinn(void)
     tcase_add_test(tc, two_values_of_a_name_do_not_leave_one_cluster);
     tcase_add_test(tc, a_value_that_is_overwritten_inside_stays_inside);
     tcase_add_test(tc, two_values_of_a_name_do_not_enter_one_cluster);
+    tcase_add_test(tc, a_huge_fan_out_takes_time_in_proportion);
     tcase_add_test(tc, equal_content_is_shared_and_counted);
     tcase_add_test(tc, keys_are_the_same_in_every_run);
     tcase_add_test(tc, other_content_under_a_key_is_refused);

@@ -10,7 +10,7 @@ pdm_lg_graph *draft;
 
 void draft_begin(void)
 {
-    ck_assert_int_eq(pdm_lg_graph_create("draft", &draft), PDM_OK);
+    DRAFT_HOLDS(pdm_lg_graph_create("draft", &draft) == PDM_OK);
 }
 
 void draft_end(void)
@@ -34,7 +34,7 @@ static pdm_lg_node *described(const char *name, bool persistable)
                             .persistable = persistable};
     pdm_lg_node *node;
 
-    ck_assert_int_eq(pdm_lg_graph_add_var(draft, &var, &node), PDM_OK);
+    DRAFT_HOLDS(pdm_lg_graph_add_var(draft, &var, &node) == PDM_OK);
     return node;
 }
 
@@ -52,7 +52,7 @@ pdm_lg_node *draft_empty(const char *name)
 {
     pdm_lg_node *node;
 
-    ck_assert_int_eq(pdm_lg_graph_add_named(draft, PDM_LG_NODE_VAR, name, &node), PDM_OK);
+    DRAFT_HOLDS(pdm_lg_graph_add_named(draft, PDM_LG_NODE_VAR, name, &node) == PDM_OK);
     return node;
 }
 
@@ -82,7 +82,7 @@ static void parse(slots *s, const char *text)
     snprintf(s->text, sizeof s->text, "%s", text ? text : "");
     for (char *slot = strtok_r(s->text, ";", &save); slot; slot = strtok_r(NULL, ";", &save)) {
         char *args = strchr(slot, '=');
-        ck_assert_ptr_nonnull(args);
+        DRAFT_HOLDS(args);
         *args++ = '\0';
         s->v[s->n].name = slot;
         s->v[s->n].args = &s->args[used];
@@ -116,7 +116,7 @@ pdm_lg_node *draft_op_with(const char *type, const char *inputs, const char *out
     op.num_outputs = out.n;
     op.attrs = all;
     op.num_attrs = num_attrs;
-    ck_assert_int_eq(pdm_lg_graph_add_op(draft, &op, &node), PDM_OK);
+    DRAFT_HOLDS(pdm_lg_graph_add_op(draft, &op, &node) == PDM_OK);
     return node;
 }
 
@@ -131,7 +131,7 @@ void draft_in(pdm_lg_node *op, ...)
 
     va_start(nodes, op);
     for (pdm_lg_node *node; (node = va_arg(nodes, pdm_lg_node *));)
-        ck_assert_int_eq(pdm_lg_link(node, op), PDM_OK);
+        DRAFT_HOLDS(pdm_lg_link(node, op) == PDM_OK);
     va_end(nodes);
 }
 
@@ -141,7 +141,7 @@ void draft_out(pdm_lg_node *op, ...)
 
     va_start(nodes, op);
     for (pdm_lg_node *node; (node = va_arg(nodes, pdm_lg_node *));)
-        ck_assert_int_eq(pdm_lg_link(op, node), PDM_OK);
+        DRAFT_HOLDS(pdm_lg_link(op, node) == PDM_OK);
     va_end(nodes);
 }
 
@@ -149,9 +149,9 @@ void draft_skip_gc(const char *names)
 {
     pdm_lg_names *set;
 
-    ck_assert_int_eq(pdm_lg_names_create(&set), PDM_OK);
-    ck_assert_int_eq(pdm_lg_names_add_list(set, names, ';'), PDM_OK);
-    ck_assert_int_eq(pdm_lg_graph_set(draft, PDM_LG_SKIP_GC_VARS, set, &pdm_lg_names_value), PDM_OK);
+    DRAFT_HOLDS(pdm_lg_names_create(&set) == PDM_OK);
+    DRAFT_HOLDS(pdm_lg_names_add_list(set, names, ';') == PDM_OK);
+    DRAFT_HOLDS(pdm_lg_graph_set(draft, PDM_LG_SKIP_GC_VARS, set, &pdm_lg_names_value) == PDM_OK);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -172,7 +172,8 @@ pdm_lg_node *draft_find(const pdm_lg_graph *graph, const char *name)
     for (size_t i = 0; i < graph->nodes.n; i++) {
         if (!graph->nodes.v[i] || strcmp(graph->nodes.v[i]->name, name) != 0)
             continue;
-        ck_assert_msg(!found, "two nodes are named %s", name);
+        if (found)
+            ck_abort_msg("two nodes are named %s", name);
         found = graph->nodes.v[i];
     }
     return found;
@@ -217,6 +218,7 @@ void draft_expect_independent(const pdm_lg_graph *graph)
     const char *why;
     bool is;
 
-    ck_assert_int_eq(pdm_lg_graph_is_independent(graph, &is, &why), PDM_OK);
-    ck_assert_msg(is, "%s", why);
+    DRAFT_HOLDS(pdm_lg_graph_is_independent(graph, &is, &why) == PDM_OK);
+    if (!is)
+        ck_abort_msg("%s", why);
 }

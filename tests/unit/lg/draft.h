@@ -5,9 +5,18 @@
 #ifndef PDM_TESTS_LG_DRAFT_H
 #define PDM_TESTS_LG_DRAFT_H
 
+#include <check.h>
+
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/graph.h"
 #include "legacy_graph/names.h"
+
+/* Assertions of Check that cost nothing when they hold: each of its own is a write to a pipe. */
+#define DRAFT_HOLDS(condition)                                                                     \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg("does not hold: %s", #condition);                                         \
+    } while (0)
 
 extern pdm_lg_graph *draft; /* the graph at hand */
 
