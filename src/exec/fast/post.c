@@ -217,13 +217,14 @@ PDM_INLINE void run_step_body(const pdm_post_step *s, const float *one, const fl
                               float *restrict v, int64_t n)
 {
     const float a = s->a, b = s->b, factor = s->factor, shift = s->shift;
+    const pdm_v_bounds bound = pdm_v_bound;
 
     switch (s->kind) {
     case PDM_POST_AFFINE:
         EACH((a * x + b));
         break;
     case PDM_POST_RELU:
-        EACH((x > 0.0f ? x : 0.0f));
+        EACH((x > bound.zero ? x : bound.zero));
         break;
     case PDM_POST_CLIP:
         EACH((PDM_V_MIN(PDM_V_MAX(x, a), b)));
@@ -232,10 +233,10 @@ PDM_INLINE void run_step_body(const pdm_post_step *s, const float *one, const fl
         EACH((x > 0.0f ? x : a * x));
         break;
     case PDM_POST_HARD_SWISH:
-        EACH(x * PDM_V_MIN(PDM_V_MAX(x + 3.0f, 0.0f), 6.0f) * (1.0f / 6.0f));
+        EACH(x * PDM_V_MIN(PDM_V_MAX(x + 3.0f, bound.zero), bound.six) * (1.0f / 6.0f));
         break;
     case PDM_POST_HARD_SIGMOID:
-        EACH(PDM_V_MIN(PDM_V_MAX(a * x + b, 0.0f), 1.0f));
+        EACH(PDM_V_MIN(PDM_V_MAX(a * x + b, bound.zero), bound.one));
         break;
     case PDM_POST_SIGMOID:
         EACH(pdm_v_sigmoid(x));

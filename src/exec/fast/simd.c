@@ -1,4 +1,4 @@
-#include "exec/fast/simd.h"
+#include "exec/fast/vmath.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -35,3 +35,6 @@ pdm_simd pdm_simd_level(void)
     }
     return (pdm_simd)level;
 }
+
+const pdm_v_bounds pdm_v_bound = {
+    .zero = 0, .one = 1, .six = 6, .exp_low = -104, .exp_high = 89};

@@ -15,8 +15,15 @@
 #define PDM_V_SQRT_2_PI 0.797884561f
 
 /* a for NaN */
-#define PDM_V_MIN(a, b) ((a) > (b) ? (b) : (a))
-#define PDM_V_MAX(a, b) ((a) < (b) ? (b) : (a))
+#define PDM_V_MIN(a, b) ((b) < (a) ? (b) : (a))
+#define PDM_V_MAX(a, b) ((b) > (a) ? (b) : (a))
+
+/* Bounds that the compiler does not know: for known ones it makes masks of comparisons instead of
+ * minima and maxima, which cost twice as much. */
+typedef struct pdm_v_bounds {
+    float zero, one, six, exp_low, exp_high;
+} pdm_v_bounds;
+extern const pdm_v_bounds pdm_v_bound;
 
 typedef union pdm_v_bits {
     float f;
@@ -60,8 +67,8 @@ PDM_INLINE float pdm_v_exp_core(float r)
 
 PDM_INLINE float pdm_v_exp(float x)
 {
-    x = PDM_V_MIN(x, 89.0f); /* infinite from 88.73 on, zero up to -103.97 */
-    x = PDM_V_MAX(x, -104.0f);
+    x = PDM_V_MIN(x, pdm_v_bound.exp_high); /* infinite from 88.73 on, zero up to -103.97 */
+    x = PDM_V_MAX(x, pdm_v_bound.exp_low);
     const float magic = 12582912.0f;
     pdm_v_bits n = {x * 1.44269504f + magic};
     const float whole = n.f - magic;
