@@ -88,7 +88,7 @@ static void shuffle(size_t *v, size_t n)
 /* Ops are named by type; the first output tells which one it is. */
 static pdm_lg_node *make_op(size_t i)
 {
-    char in[128] = "X=", out[128] = "Out=";
+    char in[160] = "X=", out[128] = "Out=";
     const plan_op *op = &ops[i];
     size_t used = strlen(in);
 
@@ -107,7 +107,7 @@ static pdm_lg_node *make_op(size_t i)
 static void link_op(size_t i, pdm_lg_node **op_nodes, pdm_lg_node **var_nodes)
 {
     const plan_op *op = &ops[i];
-    char name[16];
+    char name[32];
 
     for (size_t k = 0; k < op->num_in; k++) {
         snprintf(name, sizeof name, "p%03zu_%zu", i, k);
@@ -129,7 +129,7 @@ static pdm_lg_node **make_graph(bool in_order)
     static pdm_lg_node *op_nodes[MOST_OPS], *var_nodes[MOST_VARS];
     static size_t order[MOST_OPS + MOST_VARS];
     const size_t n = num_ops + (size_t)num_vars;
-    char name[16];
+    char name[32];
 
     draft_begin();
     shuffle(order, n);
@@ -394,7 +394,7 @@ static pdm_lg_program *random_program(void)
     pdm_lg_block *block = pdm_arena_calloc(&p->arena, 1, sizeof *block);
     pdm_lg_op *list = pdm_arena_calloc(&p->arena, n + FETCHES, sizeof *list);
     for (size_t i = 0; i < used; i++) {
-        char text[8];
+        char text[32];
         snprintf(text, sizeof text, "n%zu", i);
         names[i] = pdm_intern_cstr(&p->strings, text);
         vars[i] = (pdm_lg_var){.name = names[i], .kind = PDM_LG_DENSE_TENSOR, .dtype_number = -1,
