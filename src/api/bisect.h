@@ -36,7 +36,7 @@ typedef struct pdm_bisect_program {
     pdm_tr_links links; /* of a legacy model */
     pdm_map variables;  /* value → pdm_tr_link: the variable that it is */
     pdm_map sites;      /* block and op → pdm_bisect_site */
-    pdm_map is_seen;    /* values that a legacy run tells */
+    pdm_map is_seen;    /* keys of the values that a legacy run tells */
 } pdm_bisect_program;
 
 /* A value came to be, or a parameter or input was used first. element: of a vector; else -1. in:
@@ -52,7 +52,8 @@ void pdm_bisect_program_deinit(pdm_bisect_program *program);
 PDM_MUST_USE pdm_status pdm_bisect_tell(const pdm_bisect_program *program, const pdm_bundle *inputs,
                                         pdm_bisect_fn fn, void *user, pdm_bundle *outputs);
 /* Whether a run tells this value. */
-bool pdm_bisect_is_told(const pdm_bisect_program *program, const pdm_ir_value *value);
+bool pdm_bisect_is_told(const pdm_bisect_program *program, const pdm_ir_value *value,
+                        int32_t element);
 /* The legacy variable that a value is; NULL: none, or there is no legacy program. */
 const pdm_tr_link *pdm_bisect_variable(const pdm_bisect_program *program,
                                        const pdm_ir_value *value);

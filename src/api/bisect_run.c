@@ -112,7 +112,8 @@ static pdm_status index_links(pdm_bisect_program *p)
             continue;
         pdm_bisect_site *site = pdm_arena_calloc(&p->arena, 1, sizeof *site);
         pdm_map_entry *entry = pdm_map_put(&p->sites, site_key(link->block, link->op)),
-                      *seen = pdm_map_put(&p->is_seen, link->value);
+                      *seen =
+                          pdm_map_put(&p->is_seen, pdm_bisect_key(link->value, link->element, 0));
         if (!site || !entry || !seen)
             return PDM_NOMEM;
         *site = (pdm_bisect_site){link, entry->value.ptr};
@@ -148,9 +149,9 @@ void pdm_bisect_program_deinit(pdm_bisect_program *p)
     pdm_arena_deinit(&p->arena);
 }
 
-bool pdm_bisect_is_told(const pdm_bisect_program *p, const pdm_ir_value *value)
+bool pdm_bisect_is_told(const pdm_bisect_program *p, const pdm_ir_value *value, int32_t element)
 {
-    return !p->legacy || pdm_map_find(&p->is_seen, value);
+    return !p->legacy || pdm_map_find(&p->is_seen, pdm_bisect_key(value, element, 0));
 }
 
 const pdm_tr_link *pdm_bisect_variable(const pdm_bisect_program *p, const pdm_ir_value *value)
