@@ -40,10 +40,11 @@ include tests/cli/local.mk
 include tests/fuzz/local.mk
 include tests/oom/local.mk
 include tests/exec/local.mk
+include tests/mutation/local.mk
 include tests/oracle/local.mk
 
 # One group at a time, for run-tests: make check-unit, check-text, check-cli, check-build,
-# check-oom, check-fuzz, check-exec.
+# check-oom, check-fuzz, check-exec, check-mutation.
 check-build:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(build_tests)'
 check-unit:
@@ -58,4 +59,7 @@ check-fuzz:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fuzz_tests)'
 check-exec:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(exec_tests)'
-.PHONY: check-build check-unit check-text check-cli check-oom check-fuzz check-exec
+check-mutation:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(mutation_tests)'
+.PHONY: check-build check-unit check-text check-cli check-oom check-fuzz check-exec \
+	check-mutation

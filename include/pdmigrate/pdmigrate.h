@@ -341,14 +341,25 @@ PDM_API PDM_MUST_USE pdm_status pdm_session_set_input(pdm_session *session, cons
  * Errors: as above, also for inputs that are missing or that the model does not have. */
 PDM_API PDM_MUST_USE pdm_status pdm_session_set_inputs(pdm_session *session,
                                                        const pdm_bundle *bundle);
+
+/* Where random numbers are drawn from. All zero: floats in [-1, 1), integers 0 and 1, 1 for a
+ * dimension that is left open. */
+typedef struct pdm_random_options {
+    size_t size;
+    double low, high;    /* floats: from low to below high */
+    int64_t least, most; /* integers: from least to most; bools are false or true */
+    int64_t open_dim;    /* for a dimension that is left open, the first at most 4; 0: 1 */
+} pdm_random_options;
+
 /*
- * Set an input to numbers drawn from seed: float in [-1, 1), integers 0 or 1, bool. dims NULL: as
- * the model declares it, 1 for what it leaves open. An input that a legacy model declares with LoD
- * gets up to three sequences a level (dims NULL: six rows), the same for inputs of as many rows.
+ * Set an input to numbers drawn from seed. dims NULL: as the model declares it. An input that a
+ * legacy model declares with LoD gets up to three sequences a level (dims NULL: six rows), the same
+ * for inputs of as many rows. options may be NULL.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_set_random(pdm_session *session, const char *name,
                                                        const int64_t *dims, size_t rank,
-                                                       uint64_t seed);
+                                                       uint64_t seed,
+                                                       const pdm_random_options *options);
 /* The next runs write output index to data, if it has exactly that many bytes: else they fail.
  * NULL: back to the session's memory. */
 PDM_API PDM_MUST_USE pdm_status pdm_session_set_output(pdm_session *session, size_t index,
@@ -360,6 +371,8 @@ PDM_API PDM_MUST_USE pdm_status pdm_session_set_output(pdm_session *session, siz
  * told), PDM_CANCELLED, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_run(pdm_session *session);
+/* Give parameters that runs wrote the values of the file again. */
+PDM_API void pdm_session_reset(pdm_session *session);
 /* An output of the last run; valid until the next one. Errors: PDM_INVALID_ARG (no such output, or
  * it holds no tensor). */
 PDM_API PDM_MUST_USE pdm_status pdm_session_output(const pdm_session *session, size_t index,
@@ -563,7 +576,8 @@ typedef struct pdm_bisection {
  * Find the first value, in program order, at which two runs with the same inputs part: the legacy
  * program as it is and its translation (model is legacy, other NULL); the translation of a legacy
  * model and another model that should compute the same, for example a file written by the framework
- * (the translation itself is judged when the two agree); or two PIR models. Both run on one thread,
+ * (the translation itself is judged when the two agree); two PIR models; or the two
+ * kinds of kernels of a PIR model (kernels fast, other NULL). Both run on one thread,
  * twice each.
  *
  * Values of the other model are aligned with those of the translation by names of parameters and
@@ -572,8 +586,8 @@ typedef struct pdm_bisection {
  * loop that is the turn at which the runs part.
  *
  * inputs has "in:NAME" or NAME. options may be NULL. *out_bisection is freed with
- * pdm_bisection_destroy. Errors: PDM_INVALID_ARG (a PIR model alone: recorded outputs tell no
- * values in between), and those of the runs.
+ * pdm_bisection_destroy. Errors: PDM_INVALID_ARG (a PIR model alone:
+ * recorded outputs tell no values in between), and those of the runs.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_bisect(const pdm_model *model, const pdm_model *other,
                                            const pdm_bisect_options *options,

@@ -24,7 +24,7 @@ typedef struct search {
     pdm_bisect_case c;
     const pdm_bundle *inputs;
     pdm_map digests;    /* of the reference: key of an instance → digest */
-    pdm_map counts;     /* key of a value → instances so far, in the run at hand */
+    pdm_map counts;     /* key of a value → instances so far */
     pdm_map states;     /* key of a value of the subject → state */
     pdm_map turns;      /* while → turns of its newest execution */
     pdm_map taken;      /* if → region of its newest execution, plus 1 */
@@ -68,7 +68,7 @@ static pdm_status set(pdm_map *map, const void *key, uint64_t number)
     return PDM_OK;
 }
 
-/* The number of this instance, and one more for the next. */
+/* How many instances there were before. */
 static pdm_status count(search *s, const pdm_ir_value *value, int32_t element, uint64_t *out)
 {
     pdm_map_entry *entry = pdm_map_put(&s->counts, pdm_bisect_key(value, element, 0));
@@ -86,15 +86,16 @@ const pdm_ir_value *pdm_bisect_counterpart(const pdm_bisect_case *c, const pdm_i
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-static pdm_status note_digest(void *user, const pdm_ir_value *value, int32_t element,
-                              const pdm_value *data, const pdm_value *const *in)
+static const void *key_of(const pdm_bisect_event *e)
+{
+    return pdm_bisect_key(e->value, e->element, e->instance);
+}
+
+static pdm_status note_digest(void *user, const pdm_bisect_event *e)
 {
     search *s = user;
-    uint64_t instance;
 
-    (void)in;
-    PDM_TRY(count(s, value, element, &instance));
-    return set(&s->digests, pdm_bisect_key(value, element, instance), pdm_bisect_digest(data));
+    return set(&s->digests, key_of(e), pdm_bisect_digest(e->data));
 }
 
 /* ---- states of the subject's values ---------------------------------------------------------- */
@@ -210,15 +211,15 @@ static bool has_bad_source(const search *s, const pdm_ir_value *value)
 
 typedef enum relation { NOTHING, EQUAL, OTHER, ABSENT } relation;
 
-static relation relate(const search *s, const pdm_ir_value *value, int32_t element,
-                       uint64_t instance, uint64_t digest)
+static relation relate(const search *s, const pdm_bisect_event *e)
 {
-    const pdm_ir_value *counterpart = pdm_bisect_counterpart(&s->c, value);
+    const pdm_ir_value *counterpart = pdm_bisect_counterpart(&s->c, e->value);
+    const uint64_t digest = pdm_bisect_digest(e->data);
 
-    if (!counterpart || !pdm_bisect_is_told(s->c.reference, counterpart))
+    if (!counterpart || !pdm_bisect_is_told(s->c.reference, counterpart, e->element))
         return NOTHING;
     const pdm_map_entry *entry =
-        pdm_map_find(&s->digests, pdm_bisect_key(counterpart, element, instance));
+        pdm_map_find(&s->digests, pdm_bisect_key(counterpart, e->element, e->instance));
     if (!entry)
         return ABSENT;
     if (entry->value.num == 0 || digest == 0)
@@ -299,16 +300,16 @@ static pdm_status leave_op(search *s, const pdm_ir_value *value, int32_t element
     return PDM_OK;
 }
 
-static pdm_status judge(void *user, const pdm_ir_value *value, int32_t element,
-                        const pdm_value *data, const pdm_value *const *in)
+static pdm_status judge(void *user, const pdm_bisect_event *e)
 {
     search *s = user;
+    const pdm_ir_value *value = e->value;
     const pdm_ir_op *op = pdm_ir_value_op(value);
-    uint64_t instance;
+    uint64_t before;
 
-    PDM_TRY(count(s, value, element, &instance));
-    PDM_TRY(enter_op(s, value, in));
-    relation how = relate(s, value, element, instance, pdm_bisect_digest(data));
+    PDM_TRY(count(s, value, e->element, &before));
+    PDM_TRY(enter_op(s, value, e->in));
+    relation how = relate(s, e);
     const bool bad = has_bad_source(s, value), leaf = op && pdm_bisect_is_leaf(op);
     if (how == ABSENT && leaf) /* the reference has it, but never uses it */
         how = NOTHING;
@@ -319,14 +320,15 @@ static pdm_status judge(void *user, const pdm_ir_value *value, int32_t element,
             add_origin(s, (pdm_bisect_origin){
                               .op = op ? op : pdm_ir_block_parent_op(pdm_ir_value_arg_block(value)),
                               .value = value,
-                              .element = element,
-                              .instance = instance}));
-    PDM_TRY(note_state(s, value, element,
+                              .element = e->element,
+                              .instance = e->instance,
+                              .before = before}));
+    PDM_TRY(note_state(s, value, e->element,
                        how == EQUAL     ? SAME
                        : how != NOTHING ? DIFFERS
                        : bad            ? TAINTED
                                         : UNKNOWN));
-    return leave_op(s, value, element);
+    return leave_op(s, value, e->element);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -563,7 +565,6 @@ void pdm_bisect_measure(const pdm_tensor *t, pdm_bisect_stats *out)
 static pdm_status fill_candidates(search *s, bool of_reference)
 {
     pdm_map_clear(&s->candidates);
-    pdm_map_clear(&s->counts);
     for (size_t i = 0; i < s->origins.n; i++) {
         const pdm_bisect_origin *o = &s->origins.v[i];
         const pdm_ir_value *value =
@@ -574,27 +575,20 @@ static pdm_status fill_candidates(search *s, bool of_reference)
     return PDM_OK;
 }
 
-static pdm_bisect_origin *candidate(search *s, const pdm_ir_value *value, int32_t element,
-                                    pdm_status *out_status)
+static pdm_bisect_origin *candidate(search *s, const pdm_bisect_event *e)
 {
-    uint64_t instance, number = 0;
+    const uint64_t number = get(&s->candidates, key_of(e));
 
-    *out_status = count(s, value, element, &instance);
-    if (*out_status == PDM_OK)
-        number = get(&s->candidates, pdm_bisect_key(value, element, instance));
     return number ? &s->origins.v[number - 1] : NULL;
 }
 
-static pdm_status keep_expected(void *user, const pdm_ir_value *value, int32_t element,
-                                const pdm_value *data, const pdm_value *const *in)
+static pdm_status keep_expected(void *user, const pdm_bisect_event *e)
 {
-    pdm_status status;
-    pdm_bisect_origin *o = candidate(user, value, element, &status);
-    const pdm_tensor *tensor = pdm_bisect_tensor_of(data);
+    pdm_bisect_origin *o = candidate(user, e);
+    const pdm_tensor *tensor = pdm_bisect_tensor_of(e->data);
 
-    (void)in;
     return o && tensor && o->expected.dtype == PDM_UNDEFINED ? pdm_tensor_copy(&o->expected, tensor)
-                                                             : status;
+                                                             : PDM_OK;
 }
 
 static pdm_status measure_inputs(pdm_bisect_origin *o, const pdm_value *const *in)
@@ -611,17 +605,15 @@ static pdm_status measure_inputs(pdm_bisect_origin *o, const pdm_value *const *i
     return PDM_OK;
 }
 
-static pdm_status keep_actual(void *user, const pdm_ir_value *value, int32_t element,
-                              const pdm_value *data, const pdm_value *const *in)
+static pdm_status keep_actual(void *user, const pdm_bisect_event *e)
 {
     search *s = user;
-    pdm_status status;
-    pdm_bisect_origin *o = candidate(s, value, element, &status);
-    const pdm_tensor *tensor = pdm_bisect_tensor_of(data);
+    pdm_bisect_origin *o = candidate(s, e);
+    const pdm_tensor *tensor = pdm_bisect_tensor_of(e->data);
 
     if (!o || o->inputs)
-        return status;
-    PDM_TRY(measure_inputs(o, in));
+        return PDM_OK;
+    PDM_TRY(measure_inputs(o, e->in));
     if (!tensor)
         return PDM_OK;
     PDM_TRY(pdm_tensor_copy(&o->actual, tensor));
@@ -673,7 +665,6 @@ static pdm_status run_search(search *s, pdm_bisection **out)
     PDM_TRY(pdm_bundle_create(context, &s->expected));
     PDM_TRY(pdm_bundle_create(context, &s->actual));
     PDM_TRY(pdm_bisect_tell(s->c.reference, s->inputs, note_digest, s, s->expected));
-    pdm_map_clear(&s->counts);
     PDM_TRY(pdm_bisect_tell(s->c.subject, s->inputs, judge, s, s->actual));
     PDM_TRY(keep_causes(s, &any));
     if (any && s->origins.n > 0)
@@ -712,21 +703,54 @@ static pdm_status part_modules(const pdm_bisect_program *reference,
     return status;
 }
 
-/* The legacy program against its translation, then the translation against the other model. */
-static pdm_status bisect_legacy(pdm_bisect_program *translation, const pdm_bisect_program *other,
-                                const pdm_bundle *inputs, pdm_bisection **out)
+/* A PIR model against another, or its fast kernels against the reference kernels. */
+static pdm_status bisect_pir(const pdm_model *model, const pdm_model *other,
+                             const pdm_bisect_options *options, const pdm_bundle *inputs,
+                             pdm_bisection **out)
 {
-    pdm_bisect_program legacy = *translation;
+    pdm_bisect_program first = {0}, second = {0};
+    pdm_status status =
+        pdm_bisect_program_init(&first, model, options, PDM_KERNELS_REFERENCE,
+                                other ? "the first model" : "the run with reference kernels");
 
-    legacy.legacy = true;
-    legacy.name = "the legacy program as it is";
-    if (other)
-        PDM_TRY(part_modules(translation, other, inputs, out));
-    if (other && (*out)->found)
-        return PDM_OK;
-    pdm_bisection_destroy(*out);
-    *out = NULL;
-    return part(&legacy, translation, NULL, inputs, out);
+    if (status == PDM_OK)
+        status = pdm_bisect_program_init(&second, other ? other : model, options, options->kernels,
+                                         other ? "the second model" : "the run with fast kernels");
+    if (status == PDM_OK)
+        status = other ? part_modules(&first, &second, inputs, out)
+                       : part(&first, &second, NULL, inputs, out);
+    pdm_bisect_program_deinit(&first);
+    pdm_bisect_program_deinit(&second);
+    return status;
+}
+
+/* The legacy program against its translation, then the translation against the other model. */
+static pdm_status bisect_legacy(const pdm_model *model, const pdm_model *other,
+                                const pdm_bisect_options *options, const pdm_bundle *inputs,
+                                pdm_bisection **out)
+{
+    pdm_bisect_program first = {0}, second = {0};
+    pdm_status status = pdm_bisect_program_init(&first, model, options,
+                                                other ? PDM_KERNELS_REFERENCE : options->kernels,
+                                                "the translation");
+
+    if (status == PDM_OK && other) {
+        status =
+            pdm_bisect_program_init(&second, other, options, options->kernels, "the second model");
+        if (status == PDM_OK)
+            status = part_modules(&first, &second, inputs, out);
+    }
+    if (status == PDM_OK && !(*out && (*out)->found)) {
+        pdm_bisect_program legacy = first;
+        legacy.legacy = true;
+        legacy.name = "the legacy program as it is";
+        pdm_bisection_destroy(*out);
+        *out = NULL;
+        status = part(&legacy, &first, NULL, inputs, out);
+    }
+    pdm_bisect_program_deinit(&first);
+    pdm_bisect_program_deinit(&second);
+    return status;
 }
 
 pdm_status pdm_bisect(const pdm_model *model, const pdm_model *other,
@@ -734,24 +758,15 @@ pdm_status pdm_bisect(const pdm_model *model, const pdm_model *other,
                       pdm_bisection **out_bisection)
 {
     pdm_bisect_options given = {.rtol = -1, .atol = -1};
-    pdm_bisect_program first = {0}, second = {0};
     pdm_bisection *out = NULL;
 
-    if (!model || !inputs || !out_bisection || (model->kind == PDM_MODEL_PIR && !other) ||
-        (other && other->context != model->context))
-        return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
-    pdm_status status = pdm_bisect_program_init(
-        &first, model, &given, other ? PDM_KERNELS_REFERENCE : given.kernels,
-        model->kind == PDM_MODEL_LEGACY ? "the translation" : "the first model");
-    if (status == PDM_OK && other)
-        status = pdm_bisect_program_init(&second, other, &given, given.kernels, "the second model");
-    if (status == PDM_OK)
-        status = model->kind == PDM_MODEL_LEGACY
-                     ? bisect_legacy(&first, other ? &second : NULL, inputs, &out)
-                     : part_modules(&first, &second, inputs, &out);
-    pdm_bisect_program_deinit(&first);
-    pdm_bisect_program_deinit(&second);
+    if (!model || !inputs || !out_bisection || (other && other->context != model->context) ||
+        (model->kind == PDM_MODEL_PIR && !other && given.kernels != PDM_KERNELS_FAST))
+        return PDM_INVALID_ARG;
+    const pdm_status status = model->kind == PDM_MODEL_LEGACY
+                                  ? bisect_legacy(model, other, &given, inputs, &out)
+                                  : bisect_pir(model, other, &given, inputs, &out);
     if (status == PDM_OK)
         *out_bisection = out;
     else

@@ -4,8 +4,8 @@
  * Two runs of one program are compared value by value. The *reference* is the legacy program as it
  * is, or a PIR module; the *subject* is a PIR module. Values are named by those of the reference's
  * module, the translation: a legacy run tells them by the links that the translator left, the
- * subject by aligning its module. Loops give a value many times: instance 0, 1, ... of the n-th
- * time.
+ * subject by aligning its module. Loops give a value many times: an instance of it belongs to the
+ * turns of the loops around.
  *
  * Runs are deterministic, so they are repeated instead of being stored: the first pair of runs
  * compares digests, the second looks at the few values that matter.
@@ -39,10 +39,16 @@ typedef struct pdm_bisect_program {
     pdm_map is_seen;    /* keys of the values that a legacy run tells */
 } pdm_bisect_program;
 
-/* A value came to be, or a parameter or input was used first. element: of a vector; else -1. in:
- * what the op read, if it can be told. */
-typedef pdm_status (*pdm_bisect_fn)(void *user, const pdm_ir_value *value, int32_t element,
-                                    const pdm_value *data, const pdm_value *const *in);
+/* A value came to be, or a parameter or input was used first. */
+typedef struct pdm_bisect_event {
+    const pdm_ir_value *value;
+    int32_t element;   /* of a vector; else -1 */
+    uint64_t instance; /* a number for the turns of the loops around; 0 outside of loops */
+    const pdm_value *data;
+    const pdm_value *const *in; /* what the op read, if it can be told; else NULL */
+} pdm_bisect_event;
+
+typedef pdm_status (*pdm_bisect_fn)(void *user, const pdm_bisect_event *event);
 
 PDM_MUST_USE pdm_status pdm_bisect_program_init(pdm_bisect_program *program, const pdm_model *model,
                                                 const pdm_bisect_options *options,
@@ -74,6 +80,7 @@ typedef struct pdm_bisect_origin {
         *value; /* its result, or an argument of its body; NULL: an output of the program */
     int32_t element;
     uint64_t instance;
+    uint64_t before;                  /* instances before this one */
     bool missing;                     /* the reference has no such instance: it went another way */
     uint64_t turns[PDM_BISECT_DEPTH]; /* of the loops around it, from 1, innermost first */
     pdm_tensor expected, actual;

@@ -452,7 +452,7 @@ pdm_status pdm_bisect_report(const pdm_bisect_case *c, pdm_bisection **out)
     r->public.place = place(r);
     r->public.result = result(r);
     r->public.why = reasons(r, other);
-    r->public.instance = o->instance;
+    r->public.instance = o->before;
     r->public.num_origins = c->num_origins;
     add_legacy(r, other);
     add_inputs(r);

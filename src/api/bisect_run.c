@@ -84,6 +84,14 @@ static pdm_status note_variable(pdm_bisect_program *p, const pdm_tr_link *link)
     return PDM_OK;
 }
 
+/* A run tells a value where it is made; a select_input hands on what an if of its block made. */
+static bool can_tell(const pdm_tr_link *link)
+{
+    const pdm_ir_op *op = pdm_ir_value_op(link->value);
+
+    return makes(link) || (op && !pdm_bisect_is_leaf(op) && op->lg_block == link->block);
+}
+
 /* An op that names a variable twice means the last. */
 static bool is_last(const pdm_bisect_program *p, size_t index)
 {
@@ -108,7 +116,7 @@ static pdm_status index_links(pdm_bisect_program *p)
         const pdm_tr_link *link = &p->links.v[i];
         const pdm_map_entry *variable =
             pdm_map_find(&p->variables, pdm_bisect_key(link->value, link->element, 0));
-        if (!variable || variable->value.ptr != link)
+        if (!variable || variable->value.ptr != link || !can_tell(link))
             continue;
         pdm_bisect_site *site = pdm_arena_calloc(&p->arena, 1, sizeof *site);
         pdm_map_entry *entry = pdm_map_put(&p->sites, site_key(link->block, link->op)),
@@ -168,6 +176,7 @@ typedef struct teller {
     pdm_bisect_fn fn;
     void *user;
     pdm_map leaves; /* that were told */
+    pdm_map turns;  /* while op, or body of a legacy loop → its turn, from 1 */
     pdm_status status;
 } teller;
 
@@ -179,11 +188,53 @@ static bool cancelled(void *user)
     return t->status != PDM_OK || (o->cancelled && o->cancelled(o->user));
 }
 
+/* The turns of the loops around, innermost first, as a number; 0 outside of loops. */
+static uint64_t add_turn(uint64_t instance, uint64_t turn)
+{
+    return pdm_hash_bytes(&turn, sizeof turn, instance);
+}
+
+static uint64_t turn_of(const teller *t, const void *loop)
+{
+    const pdm_map_entry *entry = pdm_map_find(&t->turns, loop);
+
+    return entry ? entry->value.num : 0;
+}
+
+static uint64_t instance_of(const teller *t, const pdm_ir_value *value)
+{
+    const pdm_ir_op *op = pdm_ir_block_parent_op(pdm_ir_value_block(value));
+    uint64_t instance = 0;
+
+    for (; op; op = pdm_ir_op_parent(op))
+        if (pdm_ir_op_is(op, "pd_op.while"))
+            instance = add_turn(instance, turn_of(t, op));
+    return instance;
+}
+
+static void tell_at(teller *t, uint64_t instance, const pdm_ir_value *value, int32_t element,
+                    const pdm_value *data, const pdm_value *const *in)
+{
+    const pdm_bisect_event e = {value, element, instance, data, in};
+
+    if (t->status == PDM_OK)
+        t->status = t->fn(t->user, &e);
+}
+
 static void tell(teller *t, const pdm_ir_value *value, int32_t element, const pdm_value *data,
                  const pdm_value *const *in)
 {
-    if (t->status == PDM_OK)
-        t->status = t->fn(t->user, value, element, data, in);
+    tell_at(t, instance_of(t, value), value, element, data, in);
+}
+
+static void set_turn(teller *t, const void *loop, uint64_t turn)
+{
+    pdm_map_entry *entry = pdm_map_put(&t->turns, loop);
+
+    if (entry)
+        entry->value.num = turn;
+    else
+        t->status = PDM_NOMEM;
 }
 
 static void tell_result(teller *t, const pdm_ir_value *value, const pdm_value *data,
@@ -230,7 +281,7 @@ static void on_op(void *user, const pdm_ir_op *op, const pdm_value *const *in,
 static void on_turn(void *user, const pdm_ir_op *op, uint64_t turn, size_t index,
                     const pdm_value *value)
 {
-    (void)turn;
+    set_turn(user, op, turn + 1);
     tell(user, pdm_ir_block_arg(pdm_ir_op_region(op, 0)->first, index), -1, value, NULL);
 }
 
@@ -257,23 +308,40 @@ static pdm_status run_module(teller *t, const pdm_bundle *inputs, pdm_bundle *ou
     return status;
 }
 
+static const void *body_key(int32_t block)
+{
+    return site_key(block, -2);
+}
+
 static void tell_sites(teller *t, const pdm_legacy_session *session, int32_t block, int32_t op)
 {
     const pdm_map_entry *entry = pdm_map_find(&t->program->sites, site_key(block, op));
+    uint64_t instance = 0;
 
+    for (int32_t b = block; entry && b > 0; b = t->program->model->legacy->blocks[b].parent)
+        if (turn_of(t, body_key(b)))
+            instance = add_turn(instance, turn_of(t, body_key(b)));
     for (const pdm_bisect_site *site = entry ? entry->value.ptr : NULL; site; site = site->next)
-        tell(t, site->link->value, site->link->element,
-             pdm_legacy_value(session, block, site->link->var), NULL);
+        tell_at(t, instance, site->link->value, site->link->element,
+                pdm_legacy_value(session, block, site->link->var), NULL);
 }
 
 static void on_legacy_op(void *user, pdm_legacy_session *session, int32_t block, size_t op_index)
 {
-    tell_sites(user, session, block, (int32_t)op_index);
+    teller *t = user;
+    const int32_t sub = pdm_lg_sub_block(&t->program->model->legacy->blocks[block].ops[op_index]);
+
+    if (sub >= 0)
+        set_turn(t, body_key(sub), 0);
+    tell_sites(t, session, block, (int32_t)op_index);
 }
 
 static void on_legacy_turn(void *user, pdm_legacy_session *session, int32_t block)
 {
-    tell_sites(user, session, block, -1);
+    teller *t = user;
+
+    set_turn(t, body_key(block), turn_of(t, body_key(block)) + 1);
+    tell_sites(t, session, block, -1);
 }
 
 static pdm_status run_legacy(teller *t, const pdm_bundle *inputs, pdm_bundle *outputs)
@@ -305,5 +373,6 @@ pdm_status pdm_bisect_tell(const pdm_bisect_program *program, const pdm_bundle *
         program->legacy ? run_legacy(&t, inputs, outputs) : run_module(&t, inputs, outputs);
 
     pdm_map_deinit(&t.leaves);
+    pdm_map_deinit(&t.turns);
     return t.status != PDM_OK ? t.status : status;
 }

@@ -109,6 +109,12 @@ done:
     return status;
 }
 
+void pdm_session_reset(pdm_session *s)
+{
+    if (s)
+        pdm_exec_session_reset(s->exec);
+}
+
 void pdm_session_destroy(pdm_session *s)
 {
     if (!s)
@@ -308,7 +314,23 @@ pdm_status pdm_session_set_inputs(pdm_session *s, const pdm_bundle *bundle)
     return worst;
 }
 
-static void fill_random(pdm_tensor *t, uint64_t seed)
+static int64_t draw_integer(pdm_rng *rng, pdm_dtype dtype, const pdm_random_options *from)
+{
+    const bool negative =
+        dtype != PDM_U8 && dtype != PDM_U16 && dtype != PDM_U32 && dtype != PDM_U64;
+    const int64_t least = from->least < 0 && !negative ? 0 : from->least;
+    const uint64_t span = (uint64_t)from->most - (uint64_t)least;
+
+    if (dtype == PDM_BOOL || from->most <= least)
+        return (int64_t)(pdm_rng_next(rng) >> 63);
+    if (span == 1) /* the upper bits are the better ones */
+        return least + (int64_t)(pdm_rng_next(rng) >> 63);
+    return (int64_t)((uint64_t)least + (span == UINT64_MAX
+                                            ? pdm_rng_next(rng)
+                                            : (pdm_rng_next(rng) >> 11) % (span + 1)));
+}
+
+static void fill_random(pdm_tensor *t, uint64_t seed, const pdm_random_options *from)
 {
     const bool fraction = pdm_dtype_is_float(t->dtype) || pdm_dtype_is_complex(t->dtype);
     pdm_rng rng;
@@ -316,9 +338,9 @@ static void fill_random(pdm_tensor *t, uint64_t seed)
     pdm_rng_seed(&rng, seed);
     for (int64_t i = 0, n = pdm_tensor_count(t); i < n; i++) {
         if (fraction)
-            pdm_set_double(t, i, 2 * pdm_rng_uniform(&rng) - 1);
+            pdm_set_double(t, i, from->low + (from->high - from->low) * pdm_rng_uniform(&rng));
         else
-            pdm_set_int(t, i, (int64_t)(pdm_rng_next(&rng) >> 63));
+            pdm_set_int(t, i, draw_integer(&rng, t->dtype, from));
     }
 }
 
@@ -345,13 +367,20 @@ static pdm_status draw_lod(pdm_tensor *t, int32_t num_levels)
 }
 
 pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_t *dims,
-                                  size_t rank, uint64_t seed)
+                                  size_t rank, uint64_t seed, const pdm_random_options *options)
 {
+    pdm_random_options given = {0};
     int64_t shape[PDM_MAX_RANK] = {0};
     pdm_tensor tensor = {0};
     size_t index;
 
-    if (!s || !name || rank > PDM_MAX_RANK)
+    PDM_API_OPTIONS(given, options);
+    if (given.low == 0 && given.high == 0)
+        given.low = -1, given.high = 1;
+    if (given.least == 0 && given.most == 0)
+        given.most = 1;
+    if (!s || !name || rank > PDM_MAX_RANK || !(given.low < given.high) ||
+        given.least > given.most || given.open_dim < 0)
         return PDM_INVALID_ARG;
     if (!find_input(s, name, &index))
         return no_such_input(s, name);
@@ -364,14 +393,16 @@ pdm_status pdm_session_set_random(pdm_session *s, const char *name, const int64_
     if (!dims)
         rank = type->rank;
     for (size_t i = 0; i < rank && i < PDM_MAX_RANK; i++) {
-        const int64_t open = i == 0 && num_levels > 0 ? 6 : 1;
+        const int64_t most = i == 0 ? 4 : INT64_MAX; /* a batch of a few */
+        const int64_t wanted = given.open_dim ? given.open_dim : 1;
+        const int64_t open = i == 0 && num_levels > 0 ? 6 : wanted < most ? wanted : most;
         shape[i] = dims ? dims[i] : type->dims[i] < 0 ? open : type->dims[i];
     }
     pdm_status status = pdm_tensor_alloc(&tensor, type->dtype, (int)rank, shape);
     if (status == PDM_INVALID_ARG)
         return REFUSE(s, name, NULL, "input '%s' cannot have that shape", name);
     if (status == PDM_OK) {
-        fill_random(&tensor, seed);
+        fill_random(&tensor, seed, &given);
         status = draw_lod(&tensor, num_levels);
     }
     if (status == PDM_OK)

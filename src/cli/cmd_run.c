@@ -85,7 +85,7 @@ static pdm_status set_inputs(runner *r)
         return PDM_INVALID_ARG;
     }
     if (status == PDM_OK && r->options->has[OPT_RANDOM])
-        status = cli_random_inputs(r->options, r->report, r->plan, r->session, r->io);
+        status = cli_random_inputs(r->options, r->report, r->plan, r->session, r->io, 0, NULL);
     return status;
 }
 
@@ -95,12 +95,11 @@ static pdm_status prepare(runner *r)
 {
     const cli_options *options = r->options;
     const pdm_load_options load = {.size = sizeof load, .params_path = options->arg[OPT_PARAMS]};
-    const pdm_plan_options plan = {
-        .size = sizeof plan,
-        .fetch = options->fetch,
-        .num_fetch = options->num_fetch,
-        .any_shape = options->has[OPT_ANY_SHAPE],
-        .kernels = options->kernels};
+    const pdm_plan_options plan = {.size = sizeof plan,
+                                   .fetch = options->fetch,
+                                   .num_fetch = options->num_fetch,
+                                   .any_shape = options->has[OPT_ANY_SHAPE],
+                                   .kernels = options->kernels};
     const pdm_session_options session = {
         .size = sizeof session,
         .threads = (unsigned)options->threads,

@@ -94,7 +94,8 @@ static bool is_given(const pdm_bundle *io, const char *name)
 }
 
 pdm_status cli_random_inputs(const cli_options *options, cli_report *report, const pdm_plan *plan,
-                             pdm_session *session, const pdm_bundle *io)
+                             pdm_session *session, const pdm_bundle *io, uint64_t draw,
+                             const pdm_random_options *random)
 {
     pdm_status status = check_shapes(options, report, plan);
 
@@ -106,7 +107,8 @@ pdm_status cli_random_inputs(const cli_options *options, cli_report *report, con
         if (status != PDM_OK || is_given(io, info.name))
             continue;
         const int64_t *shape = shape_of(options, info.name, dims, &rank);
-        status = pdm_session_set_random(session, info.name, shape, rank, options->seed + i);
+        status = pdm_session_set_random(session, info.name, shape, rank,
+                                        options->seed + i + 7919 * draw, random);
     }
     return status;
 }

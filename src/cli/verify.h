@@ -28,6 +28,7 @@ typedef struct verify_row {
 
 typedef struct verify_set {
     const char *io; /* the file; NULL: random inputs */
+    size_t draw;    /* random inputs: the number of the draw */
     double seconds; /* for running both sides and comparing */
 } verify_set;
 
@@ -61,8 +62,8 @@ void verify_markup(FILE *out, void (*print)(FILE *out, const verify_row *row),
                    const verify_row *row);
 /* The worst element's place: "[0, 3]". */
 void verify_print_place(FILE *out, const verify_row *row);
-/* "recorded.npz", or "random inputs" */
-const char *verify_set_name(const verify_result *result, size_t set);
+/* "recorded.npz", "random inputs", "random inputs, draw 3"; text has room for it. */
+const char *verify_set_name(const verify_result *result, size_t set, char text[64]);
 
 void verify_print_text(FILE *out, const verify_result *result);
 /* What belongs between cli_json_begin and cli_json_end. */

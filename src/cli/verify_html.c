@@ -106,8 +106,10 @@ static void print_row(FILE *out, const verify_row *row)
 
 static void print_set(FILE *out, const verify_result *result, size_t set)
 {
+    char text[64];
+
     fputs("<h2>", out);
-    cli_markup(out, verify_set_name(result, set));
+    cli_markup(out, verify_set_name(result, set, text));
     fputs("</h2>\n<table>\n<thead><tr><th>result</th><th>output</th><th>type</th>"
           "<th class=\"n\">max abs</th><th class=\"n\">max rel</th><th class=\"n\">ULP</th>"
           "<th class=\"n\">cosine</th><th class=\"n\">mismatches</th>"

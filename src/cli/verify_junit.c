@@ -41,13 +41,14 @@ static void print_case(FILE *out, const verify_result *result, const verify_row 
 static void print_set(FILE *out, const verify_result *result, size_t set)
 {
     size_t tests = 0, failures = 0;
+    char text[64];
 
     for (size_t i = 0; i < result->num_rows; i++) {
         tests += result->rows[i].set == set;
         failures += result->rows[i].set == set && verify_is_wrong(result, &result->rows[i]);
     }
     fputs("  <testsuite", out);
-    attribute(out, "name", verify_set_name(result, set));
+    attribute(out, "name", verify_set_name(result, set, text));
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.3f\">\n", tests, failures,
             result->sets[set].seconds);
     for (size_t i = 0; i < result->num_rows; i++) {

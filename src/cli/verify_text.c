@@ -134,11 +134,16 @@ void verify_markup(FILE *out, void (*print)(FILE *out, const verify_row *row),
     free(text);
 }
 
-const char *verify_set_name(const verify_result *result, size_t set)
+const char *verify_set_name(const verify_result *result, size_t set, char text[64])
 {
-    const char *io = result->sets[set].io;
+    const verify_set *s = &result->sets[set];
 
-    return io ? io : "random inputs";
+    if (s->io)
+        return s->io;
+    if (s->draw == 0)
+        return "random inputs";
+    snprintf(text, 64, "random inputs, draw %zu", s->draw + 1);
+    return text;
 }
 
 void verify_print_place(FILE *out, const verify_row *row)
@@ -207,18 +212,26 @@ static void print_row(FILE *out, const verify_row *row)
 
 void verify_print_text(FILE *out, const verify_result *result)
 {
-    size_t explained = 0;
+    size_t explained = 0, told = SIZE_MAX;
+    char text[64];
 
     for (size_t i = 0; i < result->num_rows; i++) {
         const verify_row *row = &result->rows[i];
-        if (i == 0 || result->rows[i - 1].set != row->set)
-            fprintf(out, "%s\n", verify_set_name(result, row->set));
+        /* Of further random inputs only what differs. */
+        if (result->sets[row->set].draw > 0 && row->set > 0 && verify_agrees(row))
+            continue;
+        if (told != row->set)
+            fprintf(out, "%s\n", verify_set_name(result, row->set, text));
+        told = row->set;
         print_row(out, row);
         explained += row->explained;
     }
-    fprintf(out, "%zu of %zu outputs agree with %s\n",
+    fprintf(out, "%zu of %zu outputs agree with %s",
             result->num_rows - verify_count_different(result), result->num_rows,
             result->against ? result->against : "nothing");
+    if (result->num_sets > 1)
+        fprintf(out, " (%zu sets of inputs)", result->num_sets);
+    fputc('\n', out);
     if (explained > 0)
         fprintf(out, "%zu of %zu differences are explained by known differences%s\n", explained,
                 verify_count_different(result),
@@ -272,10 +285,12 @@ static void json_causes(FILE *out, const verify_row *row)
 
 static void json_row(FILE *out, const verify_result *result, const verify_row *row)
 {
+    char text[64];
     const pdm_comparison *c = &row->result;
 
     fputs("{\"io\": ", out);
     cli_json_string(out, result->sets[row->set].io);
+    json_text(out, "inputs", verify_set_name(result, row->set, text));
     json_text(out, "output", row->name);
     json_text(out, "type", row->type);
     json_text(out, "expected_type",

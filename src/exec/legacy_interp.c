@@ -484,6 +484,8 @@ static pdm_status run_steps(session *s, const pdm_legacy_op *op, int64_t steps, 
         PDM_TRY(check_cancel(s));
         empty_frame(s, op->sub_block);
         PDM_TRY(enter_step(s, op->rnn, t, states));
+        if (s->options.enter)
+            s->options.enter(s->options.user, s, op->sub_block);
         PDM_TRY(run_block(s, op->sub_block));
         PDM_TRY(leave_step(s, op, t, steps, states, results));
     }
