@@ -371,7 +371,7 @@ PDM_API PDM_MUST_USE pdm_status pdm_session_set_output(pdm_session *session, siz
  * told), PDM_CANCELLED, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_run(pdm_session *session);
-/* Give parameters that runs wrote the values of the file again. */
+/* Give parameters that runs wrote the values of the file again. NULL is allowed. */
 PDM_API void pdm_session_reset(pdm_session *session);
 /* An output of the last run; valid until the next one. Errors: PDM_INVALID_ARG (no such output, or
  * it holds no tensor). */
@@ -481,6 +481,8 @@ PDM_API PDM_MUST_USE pdm_status pdm_legacy_runner_create(const pdm_model *model,
                                                          const pdm_legacy_run_options *options,
                                                          pdm_legacy_runner **out_runner);
 PDM_API void pdm_legacy_runner_destroy(pdm_legacy_runner *runner); /* NULL is allowed */
+/* Give variables that runs wrote the values of the file again. NULL is allowed. */
+PDM_API void pdm_legacy_runner_reset(pdm_legacy_runner *runner);
 PDM_API PDM_MUST_USE pdm_status pdm_legacy_runner_run(pdm_legacy_runner *runner,
                                                       const pdm_bundle *inputs,
                                                       pdm_bundle *outputs);

@@ -133,6 +133,12 @@ void pdm_legacy_runner_destroy(pdm_legacy_runner *runner)
     free(runner);
 }
 
+void pdm_legacy_runner_reset(pdm_legacy_runner *runner)
+{
+    if (runner)
+        pdm_legacy_session_reset(runner->session);
+}
+
 pdm_status pdm_legacy_runner_run(pdm_legacy_runner *r, const pdm_bundle *inputs,
                                  pdm_bundle *outputs)
 {

@@ -123,7 +123,6 @@ static void destroy_side(side *s)
 
 static pdm_status run_side(const side *s, const pdm_bundle *inputs, pdm_bundle *outputs)
 {
-    pdm_session_reset(s->session);
     TRY(pdm_session_set_inputs(s->session, inputs));
     TRY(pdm_session_run(s->session));
     return pdm_session_record(s->session, false, outputs);
@@ -533,9 +532,6 @@ static pdm_status run_and_compare(verifier *v, const pdm_bundle *given, pdm_bund
     const bool recorded = count_outputs(given) > 0;
     const size_t first = v->result.num_rows;
 
-    /* The legacy program begins with the parameters of the file each time. */
-    if (!recorded)
-        pdm_session_reset(v->tested.session);
     TRY(pdm_session_set_inputs(v->tested.session, given));
     TRY(pdm_session_run(v->tested.session));
     TRY(pdm_session_record(v->tested.session, true, actual));
@@ -547,6 +543,16 @@ static pdm_status run_and_compare(verifier *v, const pdm_bundle *given, pdm_bund
     return explain(v, first, recorded, given, recorded ? given : expected);
 }
 
+/* Sets that are drawn do not follow each other: all begin with the parameters of the file. */
+static void reset(verifier *v)
+{
+    side *sides[] = {&v->tested, &v->reference, &v->before, &v->plain};
+
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        pdm_session_reset(sides[i]->session);
+    pdm_legacy_runner_reset(v->legacy);
+}
+
 /* Draw the inputs and run the reference. *out_runs: it can run with them; random numbers may be no
  * sound indices, or no shapes that fit each other. */
 static pdm_status draw(verifier *v, size_t number, pdm_bundle *inputs, pdm_bundle *expected,
@@ -556,6 +562,7 @@ static pdm_status draw(verifier *v, size_t number, pdm_bundle *inputs, pdm_bundl
     pdm_tensor_view view;
     char key[1024];
 
+    reset(v);
     TRY(cli_random_inputs(v->options, v->report, v->tested.plan, v->tested.session, NULL, number,
                           &draws[number]));
     v->numbers = 0;
