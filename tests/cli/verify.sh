@@ -163,4 +163,18 @@ except OSError:
 print(p.returncode, b"\rverifying, input set 1 of 1: 1." in text, b"\r\x1b[K" in text)
 PY
 )" "130 True True" "a long run on a terminal shows where it is"
+# Where the runs part. The fault: an operand of subtract swapped with the other, in a branch.
+branch=$cases/flow_if_two_outputs
+exits 1 "a difference is bisected" verify "$leaky" "$dir/w/wrong.json" --bisect
+tap_try "it names the op" grep -q "part at out of pd_op.leaky_relu" "$dir/out"
+tap_try "and the legacy op and variable" grep -q "op 'leaky_relu' (block 0, op 1), variable 'leaky_relu_out'" "$dir/out"
+tap_try "and the attribute that differs" grep -q "attribute 'negative_slope' is 0.75, in the translation" "$dir/out"
+exits 1 "bisect as JSON" verify "$leaky" "$dir/w/wrong.json" --bisect --format json
+tap_is "$(json_get "$dir/out" '[j["bisect"]["op"], j["bisect"]["legacy"]["variable"], len(j["bisect"]["inputs"])]')" \
+    "['pd_op.leaky_relu', 'leaky_relu_out', 1]" "op, variable and inputs are there"
+exits 1 "a record alone tells no values in between" verify "$dir/w/wrong.json" --io "$leaky/io.npz" --bisect
+tap_try "and it says so" grep -q "recorded outputs tell no values in between" "$dir/out"
+exits 0 "nothing to bisect" verify "$branch" --bisect
+tap_try "several sets of random inputs" grep -q "(8 sets of inputs)" "$dir/out"
+
 tap_done
