@@ -45,7 +45,8 @@ typedef enum pdm_status {
     PDM_IO = 5,          /* a file is missing, unreadable or cannot be written */
     PDM_EXISTS = 6,      /* an output exists and overwriting was not allowed */
     PDM_CANCELLED = 7,   /* the cancel callback asked to stop */
-    PDM_INTERNAL = 8     /* a fault of the library */
+    PDM_INTERNAL = 8,    /* a fault of the library */
+    PDM_STOPPED = 9      /* a limit of the caller's ended a run: turns of a loop */
 } pdm_status;
 
 /* A short English text for a status; never NULL. */
@@ -368,7 +369,7 @@ PDM_API PDM_MUST_USE pdm_status pdm_session_set_output(pdm_session *session, siz
 /*
  * Run once. Parameters that the program itself writes keep what was written, for the next run of
  * this session. Errors: PDM_INVALID_ARG (an input is missing), PDM_INVALID_MODEL (an op failed;
- * told), PDM_CANCELLED, PDM_NOMEM.
+ * told), PDM_STOPPED (a loop came to max_iterations; told), PDM_CANCELLED, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_session_run(pdm_session *session);
 /* Give parameters that runs wrote the values of the file again. NULL is allowed. */
@@ -467,7 +468,8 @@ typedef struct pdm_legacy_run_options {
  * are written in place, LoD goes along. inputs has "in:NAME" or NAME; "out:POSITION:NAME" are added
  * to outputs, which may be the same bundle. options may be NULL. Errors: PDM_INVALID_ARG (no legacy
  * model, inputs missing), PDM_UNSUPPORTED (ops that cannot be run, all told), PDM_INVALID_MODEL (an
- * op failed; told), PDM_IO, PDM_CANCELLED, PDM_NOMEM.
+ * op failed; told), PDM_IO, PDM_STOPPED (a loop came to max_iterations; told), PDM_CANCELLED,
+ * PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_model_run_legacy(const pdm_model *model,
                                                      const pdm_legacy_run_options *options,

@@ -72,14 +72,16 @@ static int rank_of(pdm_status status)
         return 4;
     case PDM_IO:
         return 5;
-    case PDM_CANCELLED:
+    case PDM_STOPPED:
         return 6;
-    case PDM_NOMEM:
+    case PDM_CANCELLED:
         return 7;
-    case PDM_INTERNAL:
+    case PDM_NOMEM:
         return 8;
+    case PDM_INTERNAL:
+        return 9;
     }
-    return 8;
+    return 9;
 }
 
 /* Names come from hostile files: what is not printable UTF-8 becomes \xNN, what does not fit is

@@ -21,6 +21,8 @@ const char *pdm_status_text(pdm_status status)
         return "cancelled";
     case PDM_INTERNAL:
         return "internal fault";
+    case PDM_STOPPED:
+        return "stopped at a limit";
     }
     return "unknown status";
 }

@@ -13,6 +13,11 @@
 /* Whether the user asked to stop (SIGINT); any thread may ask. */
 bool cli_interrupted(void *user);
 
+/* Between the two an interrupt ends the program soon, even when nothing asks for it: a kernel may
+ * compute for long. Not while files are written. */
+void cli_compute_begin(const cli_report *report);
+void cli_compute_end(void);
+
 /* --help of a command, and the manual page in roff: made of the same tables. */
 void cli_print_help(FILE *out, cli_command command);
 void cli_print_man(FILE *out);

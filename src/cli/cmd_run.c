@@ -158,6 +158,7 @@ static pdm_status write_results(runner *r)
 static pdm_status run(runner *r)
 {
     const double begin = now();
+    cli_compute_begin(r->report);
     pdm_status status = prepare(r);
 
     if (status == PDM_OK)
@@ -170,6 +171,7 @@ static pdm_status run(runner *r)
         cli_progress_end(&r->progress);
     }
     r->run_seconds = now() - loaded;
+    cli_compute_end();
     return status == PDM_OK ? write_results(r) : status;
 }
 

@@ -713,8 +713,10 @@ int cli_verify(pdm_context *context, const cli_options *options, cli_report *rep
                   .result.options = options,
                   .result.allow_known = options->has[OPT_ALLOW_KNOWN]};
     const char *html = options->arg[OPT_HTML];
+    cli_compute_begin(report);
     pdm_status status = verify(&v);
 
+    cli_compute_end();
     v.result.exit_code = cli_failed(report, status);
     if (status == PDM_OK && verify_count_wrong(&v.result) > 0)
         v.result.exit_code = CLI_EXIT_DIFFERENT;

@@ -54,6 +54,7 @@ static const struct {
     {CLI_EXIT_UNSUPPORTED,
      "the model holds something that cannot be translated; all of it is listed"},
     {CLI_EXIT_IO, "a file is missing or unreadable, or the disk is full"},
+    {CLI_EXIT_STOPPED, "a run was stopped: --max-iterations"},
     {CLI_EXIT_INTERNAL, "internal error, out of memory"},
     {CLI_EXIT_INTERRUPTED, "interrupted"},
 };

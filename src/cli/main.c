@@ -2,15 +2,76 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, computing, in_json;
+static timer_t deadline; /* made when something is computed for the first time */
+static bool has_deadline;
+
+/* How long a run may take to notice an interrupt: nothing looks while one kernel computes. */
+enum { GRACE_MS = 60 };
+
+static void set_deadline(long ms)
+{
+    const struct itimerspec when = {.it_value.tv_nsec = ms * 1000000};
+
+    if (has_deadline)
+        timer_settime(deadline, 0, &when, NULL);
+}
 
 static void on_interrupt(int signal_number)
 {
     (void)signal_number;
     interrupted = 1;
+    if (computing)
+        set_deadline(GRACE_MS);
+}
+
+static void say(int file, const char *text)
+{
+    const char *end = text;
+
+    while (*end)
+        end++;
+    if (write(file, text, (size_t)(end - text)) < 0)
+        return;
+}
+
+/* While something is computed no file is half written, so that the process may just end. */
+static void on_deadline(int signal_number)
+{
+    (void)signal_number;
+    if (!computing)
+        return;
+    if (in_json)
+        say(STDOUT_FILENO, "{\"status\": \"interrupted\", \"exit_code\": 130, \"diagnostics\": []}\n");
+    else
+        say(STDERR_FILENO, "\npdmigrate: error: interrupted\n");
+    _exit(CLI_EXIT_INTERRUPTED);
+}
+
+void cli_compute_begin(const cli_report *report)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    struct sigaction action = {0};
+
+    action.sa_handler = on_deadline;
+    sigemptyset(&action.sa_mask);
+    if (!has_deadline && sigaction(SIGALRM, &action, NULL) == 0)
+        has_deadline = timer_create(CLOCK_MONOTONIC, &event, &deadline) == 0;
+    in_json = report->json;
+    computing = 1;
+    if (interrupted)
+        set_deadline(GRACE_MS);
+}
+
+void cli_compute_end(void)
+{
+    computing = 0;
+    set_deadline(0);
 }
 
 bool cli_interrupted(void *user)

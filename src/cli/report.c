@@ -35,6 +35,7 @@ static const struct {
     [PDM_EXISTS] = {"usage", CLI_EXIT_USAGE},
     [PDM_CANCELLED] = {"interrupted", CLI_EXIT_INTERRUPTED},
     [PDM_INTERNAL] = {"internal", CLI_EXIT_INTERNAL},
+    [PDM_STOPPED] = {"stopped", CLI_EXIT_STOPPED},
 };
 
 int cli_exit_code(pdm_status status)

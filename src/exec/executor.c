@@ -239,7 +239,7 @@ static pdm_status failed(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_s
     pthread_mutex_lock(&s->lock);
     pdm_diag(s->sink, PDM_D_EXEC_OP, &loc, NULL, "'%s' failed: %s", loc.op_type, message);
     pthread_mutex_unlock(&s->lock);
-    return PDM_INVALID_MODEL;
+    return status == PDM_STOPPED ? status : PDM_INVALID_MODEL;
 }
 
 static pdm_ir_attr op_attr(void *self, const char *name)
@@ -467,7 +467,7 @@ static pdm_status run_while(pdm_exec_session *s, const pdm_exec_instr *instr, un
         if (!cond)
             break;
         if (s->options.max_iterations && turns == s->options.max_iterations)
-            return failed(s, instr, PDM_INVALID_MODEL,
+            return failed(s, instr, PDM_STOPPED,
                           "the loop was stopped at the limit of its turns (--max-iterations)");
         PDM_TRY(run_turn(s, instr, turns++, depth));
     }

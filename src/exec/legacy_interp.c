@@ -372,7 +372,7 @@ static pdm_status run_while(session *s, const pdm_legacy_op *op)
             break;
         PDM_TRY(check_cancel(s));
         if (s->options.max_iterations && turns == s->options.max_iterations)
-            return failed(s, op, PDM_INVALID_MODEL,
+            return failed(s, op, PDM_STOPPED,
                           "the loop was stopped at the limit of its turns (--max-iterations)");
         if (turns++ && op->is_test)
             refresh_frame(s, op->sub_block);

@@ -262,7 +262,7 @@ START_TEST(limits_and_cancelling)
 
     ck_assert_int_eq(make_with(&p, body, NULL, &limited), PDM_OK);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(run(&p, 1, 1), PDM_INVALID_MODEL);
+        ck_assert_int_eq(run(&p, 1, 1), PDM_STOPPED);
         ck_assert_ptr_nonnull(strstr(p.heard, "limit"));
     }
     ck_assert_uint_eq(pdm_exec_get_memory(p.session).in_use, 0);

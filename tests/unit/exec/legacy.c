@@ -378,7 +378,7 @@ START_TEST(loops_stop_at_the_limit)
     add(1, "y", "y", 1);
     start("y", &options);
     feed1(0, 0);
-    ck_assert_int_ne(pdm_legacy_run(session, &sink), PDM_OK);
+    ck_assert_int_eq(pdm_legacy_run(session, &sink), PDM_STOPPED);
     ck_assert_ptr_nonnull(strstr(told, "block 0 op 5 while"));
     ck_assert_ptr_nonnull(strstr(told, "limit"));
     stop();
