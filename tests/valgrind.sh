@@ -41,4 +41,14 @@ for model in "$srcdir"/fixtures/cases/bad_*; do
         tap_note "$output"
     fi
 done
+# Runs: a layer, loops and branches, arrays, LoD; with threads; translated with either kernels, and as they are.
+runs=
+for name in cases/op_conv2d__groups cases/op_net__lstm_sentiment_lod cases/flow_while_with_cond_inside \
+    cases/op_lod_tensor_to_array__roundtrip cases-own/flow_param_written_twice models/branchy_loop; do
+    [ -f "$srcdir/fixtures/$name/io.npz" ] && runs="$runs $srcdir/fixtures/$name"
+done
+for how in --fast --json --legacy; do
+    # shellcheck disable=SC2086
+    tap_try "run samples, $how" $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs
+done
 tap_done

@@ -1,6 +1,6 @@
 /*
- * Fails the n-th allocation of a whole conversion (load, convert, dump, write), and of two runs
- * (load, plan, inputs, run, record, write), for every n: each time the answer is PDM_NOMEM, nothing
+ * Fails the n-th allocation of a whole conversion (load, convert, dump, write), of two runs (load,
+ * plan, inputs, run, record, write), and of a run of the legacy program as it is, for every n: each time the answer is PDM_NOMEM, nothing
  * is written and nothing leaks. Then the same with every allocation from the n-th on. A failure
  * that the code can do without (a sort that has another way) may also end well, with the whole
  * output.
@@ -210,6 +210,36 @@ static pdm_status run(const char *model_path)
     return status;
 }
 
+/* As it is, without a translation. */
+static pdm_status run_legacy(const char *model_path)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    pdm_context *context = NULL;
+    pdm_model *model = NULL;
+    pdm_bundle *io = NULL, *outputs = NULL;
+    char io_path[1100];
+    pdm_status status = pdm_context_create(&options, &context);
+
+    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
+    if (status == PDM_OK)
+        status = pdm_model_load(context, model_path, NULL, &model);
+    heap.paused = true; /* see read_io */
+    if (status == PDM_OK)
+        status = pdm_bundle_read(context, io_path, &io);
+    heap.paused = false;
+    if (status == PDM_OK)
+        status = pdm_bundle_create(context, &outputs);
+    if (status == PDM_OK)
+        status = pdm_model_run_legacy(model, NULL, io, outputs);
+    if (status == PDM_OK)
+        status = pdm_bundle_write(outputs, program_path, false);
+    pdm_bundle_destroy(outputs);
+    pdm_bundle_destroy(io);
+    pdm_model_destroy(model);
+    pdm_context_destroy(context);
+    return status;
+}
+
 /* Apart from the run, because libzip 1.7.3 leaks a block when it fails to open an entry. */
 static pdm_status read_io(const char *model_path)
 {
@@ -234,7 +264,10 @@ typedef pdm_status (*work_fn)(const char *model_path);
 static const struct {
     const char *name;
     work_fn fn;
-} works[] = {{"conversion", convert}, {"run", run}, {"reading the inputs", read_io}};
+} works[] = {{"conversion", convert},
+             {"run", run},
+             {"run as it is", run_legacy},
+             {"reading the inputs", read_io}};
 
 enum { NUM_WORKS = sizeof works / sizeof works[0] };
 
