@@ -276,6 +276,7 @@ START_TEST(edges)
                       r->shows);
     } else
         ck_assert_msg(k.message[0] != '\0', "%s refused without a word", r->op);
+    pdm_k_end(&k);
     for (size_t i = 0; i < 4; i++) {
         if (ins[i])
             pdm_value_deinit(&in[i]);
