@@ -23,7 +23,11 @@ pdm_simd pdm_simd_level(void);
 #if defined(__x86_64__) && defined(__GNUC__)
 #define PDM_SIMD_X86 1
 #define PDM_TARGET_AVX2   __attribute__((target("avx2,fma")))
+#ifdef __clang__ /* drops the whole attribute over a word that it does not know */
+#define PDM_TARGET_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")))
+#else
 #define PDM_TARGET_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,prefer-vector-width=512")))
+#endif
 #else
 #define PDM_SIMD_X86 0
 #endif
