@@ -207,6 +207,14 @@ PDM_API PDM_MUST_USE pdm_status pdm_output_check(pdm_context *context, const cha
                                                  const pdm_write_options *options,
                                                  char **out_program, char **out_params);
 
+/* Whether pdm_text_write may write path; told if not. Errors: PDM_EXISTS (overwrite is false). */
+PDM_API PDM_MUST_USE pdm_status pdm_text_check(pdm_context *context, const char *path,
+                                               bool overwrite);
+/* Write a text, such as a report or a timeline: whole or not at all. Errors: PDM_EXISTS (overwrite
+ * is false), PDM_IO, PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_text_write(pdm_context *context, const char *path,
+                                               const char *text, bool overwrite);
+
 /*
  * Write a PIR model; path as for pdm_output_check, a folder is made if it is not there. A legacy
  * model, such as one that pdm_graph_extract gives, is written as it is to NAME.pdmodel or a folder

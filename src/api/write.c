@@ -85,15 +85,6 @@ static pdm_status resolve(const char *path, pdm_model_kind kind, pdm_diag_sink *
     return PDM_OK;
 }
 
-static pdm_status exists(const char *path, pdm_diag_sink *sink)
-{
-    pdm_loc loc = PDM_NOWHERE;
-
-    loc.file = path;
-    return pdm_diag(sink, PDM_D_FILE_EXISTS, &loc, "use --force to replace it",
-                    "the output exists already");
-}
-
 pdm_status pdm_output_check(pdm_context *context, const char *path,
                             const pdm_write_options *options, char **out_program, char **out_params)
 {
@@ -107,7 +98,7 @@ pdm_status pdm_output_check(pdm_context *context, const char *path,
     pdm_diag_sink sink = pdm_api_sink(context);
     PDM_TRY(resolve(path, PDM_MODEL_PIR, &sink, &t));
     if (!given.overwrite && pdm_file_stat(t.program, NULL) != PDM_FILE_NONE)
-        status = exists(t.program, &sink);
+        status = pdm_out_exists(t.program, &sink);
     if (status == PDM_OK && out_program) {
         *out_program = t.program;
         t.program = NULL;
@@ -212,12 +203,12 @@ static pdm_status check_target(writer *w)
     if (same_file(model->path, w->to.params))
         return is_input(w->to.params, "the model", w->sink);
     if (!w->options->overwrite && pdm_file_stat(w->to.program, NULL) != PDM_FILE_NONE)
-        return exists(w->to.program, w->sink);
+        return pdm_out_exists(w->to.program, w->sink);
     if (!param_file)
         return PDM_OK;
     if (w->with_params) {
         PDM_TRY(check_sources(w));
-        return w->in_place || w->options->overwrite ? PDM_OK : exists(w->to.params, w->sink);
+        return w->in_place || w->options->overwrite ? PDM_OK : pdm_out_exists(w->to.params, w->sink);
     }
     /* Parameters that were left out on purpose may well be that file. */
     if (model->param_infos.count > 0)
@@ -408,5 +399,35 @@ done:
     else if (w.made_folder)
         rmdir(w.to.folder);
     target_deinit(&w.to);
+    return status;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+pdm_status pdm_text_check(pdm_context *context, const char *path, bool overwrite)
+{
+    if (!context || !path)
+        return PDM_INVALID_ARG;
+    pdm_diag_sink sink = pdm_api_sink(context);
+    if (overwrite || pdm_file_stat(path, NULL) == PDM_FILE_NONE)
+        return PDM_OK;
+    return pdm_out_exists(path, &sink);
+}
+
+pdm_status pdm_text_write(pdm_context *context, const char *path, const char *text, bool overwrite)
+{
+    pdm_out out = {0};
+
+    if (!context || !path || !text)
+        return PDM_INVALID_ARG;
+    pdm_diag_sink sink = pdm_api_sink(context);
+    pdm_status status = pdm_out_begin(&out, path, &sink);
+    if (status == PDM_OK)
+        pdm_out_put(&out, text, strlen(text));
+    if (status == PDM_OK)
+        status = pdm_out_finish(&out, &sink);
+    if (status == PDM_OK)
+        status = pdm_out_publish(&out, overwrite, &sink);
+    pdm_out_deinit(&out);
     return status;
 }

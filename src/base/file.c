@@ -539,17 +539,22 @@ static pdm_status publish_in(pdm_out *out, const char *folder, bool replace, pdm
         error = errno;
     if (fd >= 0)
         close(fd);
-    if (error == EEXIST && !replace) {
-        pdm_loc loc = PDM_NOWHERE;
-        loc.file = out->path;
-        return pdm_diag(sink, PDM_D_FILE_EXISTS, &loc, "use --force to replace it",
-                        "the output exists already");
-    }
+    if (error == EEXIST && !replace)
+        return pdm_out_exists(out->path, sink);
     if (error == ENOMEM)
         return PDM_NOMEM;
     if (error)
         return fail(sink, PDM_D_FILE_WRITE, out->path, "the output cannot be written", error);
     return PDM_OK;
+}
+
+pdm_status pdm_out_exists(const char *path, pdm_diag_sink *sink)
+{
+    pdm_loc loc = PDM_NOWHERE;
+
+    loc.file = path;
+    return pdm_diag(sink, PDM_D_FILE_EXISTS, &loc, "use --force to replace it",
+                    "the output exists already");
 }
 
 pdm_status pdm_out_publish(pdm_out *out, bool replace, pdm_diag_sink *sink)

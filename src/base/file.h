@@ -59,6 +59,8 @@ void pdm_out_copy(pdm_out *out, int fd, uint64_t offset, uint64_t size);
 PDM_MUST_USE pdm_status pdm_out_finish(pdm_out *out, pdm_diag_sink *sink);
 /* Make it appear under its path. replace false: an existing file is PDM_EXISTS. */
 PDM_MUST_USE pdm_status pdm_out_publish(pdm_out *out, bool replace, pdm_diag_sink *sink);
+/* Tell that an output is there and must not be replaced: PDM_EXISTS. */
+PDM_MUST_USE pdm_status pdm_out_exists(const char *path, pdm_diag_sink *sink);
 /* Drop what was not published; always call it at the end (a zeroed struct is fine). */
 void pdm_out_deinit(pdm_out *out);
 

@@ -90,10 +90,29 @@ static int make_folder(view *v, const char *folder)
 {
     if (mkdir(folder, 0777) == 0 || errno == EEXIST)
         return CLI_EXIT_OK;
-    fprintf(stderr, "pdmigrate: error: %s: the folder cannot be created: %s\n", folder,
-            strerror(errno));
-    v->report->num_errors++;
-    return CLI_EXIT_IO;
+    return cli_cannot_write(v->report, folder, errno);
+}
+
+static char *path_of(const view *v, size_t index, const char *name)
+{
+    const char *folder = v->options->arg[OPT_EXTRACT];
+    const size_t size = strlen(folder) + strlen(name) + 64;
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%s/subgraph_%zu/%s", folder, index, name);
+    return path;
+}
+
+/* What would be in the way of any subgraph is told before the first is written. */
+static pdm_status check_one(view *v, size_t index)
+{
+    char *path = path_of(v, index, "inference.pdmodel");
+    const pdm_status status =
+        path ? pdm_text_check(v->context, path, v->options->has[OPT_FORCE]) : PDM_NOMEM;
+
+    free(path);
+    return status;
 }
 
 static pdm_status extract_one(view *v, size_t index)
@@ -101,14 +120,10 @@ static pdm_status extract_one(view *v, size_t index)
     const pdm_write_options write = {.size = sizeof write,
                                      .overwrite = v->options->has[OPT_FORCE],
                                      .no_params = v->options->has[OPT_NO_PARAMS]};
-    const char *folder = v->options->arg[OPT_EXTRACT];
-    const size_t size = strlen(folder) + 64;
-    char *path = malloc(size);
+    char *path = path_of(v, index, "");
     pdm_model *part = NULL;
     pdm_status status = path ? PDM_OK : PDM_NOMEM;
 
-    if (path)
-        snprintf(path, size, "%s/subgraph_%zu/", folder, index);
     if (status == PDM_OK)
         status = pdm_graph_extract(v->graph, v->model, index, &part);
     if (status == PDM_OK)
@@ -121,8 +136,12 @@ static pdm_status extract_one(view *v, size_t index)
 static int extract(view *v)
 {
     const size_t n = pdm_graph_num_subgraphs(v->graph);
-    int code = make_folder(v, v->options->arg[OPT_EXTRACT]);
+    int code = CLI_EXIT_OK;
 
+    for (size_t i = 0; i < n && code == CLI_EXIT_OK; i++)
+        code = cli_failed(v->report, check_one(v, i));
+    if (code == CLI_EXIT_OK)
+        code = make_folder(v, v->options->arg[OPT_EXTRACT]);
     for (size_t i = 0; i < n && code == CLI_EXIT_OK; i++)
         code = cli_interrupted(NULL) ? CLI_EXIT_INTERRUPTED
                                      : cli_failed(v->report, extract_one(v, i));
@@ -242,7 +261,7 @@ int cli_graph(pdm_context *context, const cli_options *options, cli_report *repo
     } else if (code == CLI_EXIT_OK) {
         if (v.dot)
             fputs(v.dot, stdout);
-        else
+        else if (!report->quiet || !options->has[OPT_EXTRACT])
             print_text(&v);
     }
     view_deinit(&v);

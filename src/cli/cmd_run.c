@@ -110,8 +110,16 @@ static pdm_status prepare(runner *r)
         .print = print_text,
         .user = r,
     };
-    pdm_status status = pdm_model_load(r->context, options->model, &load, &r->model);
+    static const cli_opt outputs[] = {OPT_OUTPUT, OPT_TRACE};
+    pdm_status status = PDM_OK;
 
+    /* Before a long run rather than after it. */
+    for (size_t i = 0; status == PDM_OK && i < sizeof outputs / sizeof *outputs; i++) {
+        if (options->arg[outputs[i]])
+            status = pdm_text_check(r->context, options->arg[outputs[i]], options->has[OPT_FORCE]);
+    }
+    if (status == PDM_OK)
+        status = pdm_model_load(r->context, options->model, &load, &r->model);
     if (status == PDM_OK)
         status = pdm_plan_create(r->model, &plan, &r->plan);
     if (status == PDM_OK)
@@ -123,18 +131,13 @@ static pdm_status write_trace(const runner *r)
 {
     const char *path = r->options->arg[OPT_TRACE];
     char *text;
-    const pdm_status status = pdm_session_trace(r->session, &text);
+    pdm_status status = pdm_session_trace(r->session, &text);
 
     if (status != PDM_OK)
         return status;
-    FILE *file = fopen(path, "w");
-    bool failed = !file || fputs(text, file) == EOF;
-    if (file && fclose(file) != 0)
-        failed = true;
+    status = pdm_text_write(r->context, path, text, r->options->has[OPT_FORCE]);
     pdm_free(text);
-    if (failed)
-        cli_usage(r->report, NULL, "%s cannot be written", path);
-    return failed ? PDM_IO : PDM_OK;
+    return status;
 }
 
 static pdm_status write_results(runner *r)

@@ -6,7 +6,6 @@
 
 #include "cli.h"
 #include "inputs.h"
-#include "outfile.h"
 #include "progress.h"
 #include "tolerances.h"
 #include "verify.h"
@@ -652,7 +651,7 @@ static pdm_status verify(verifier *v)
     pdm_status status = cli_tolerances_read(&v->tolerances, o, v->report);
 
     if (status == PDM_OK && o->arg[OPT_HTML])
-        status = cli_outfile_check(v->report, o->arg[OPT_HTML], o->has[OPT_FORCE]);
+        status = pdm_text_check(v->context, o->arg[OPT_HTML], o->has[OPT_FORCE]);
     if (status == PDM_OK)
         status = prepare(v);
     for (size_t i = 0; status == PDM_OK && i < o->num_io; i++)
@@ -666,9 +665,21 @@ static pdm_status verify(verifier *v)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void print_html(FILE *out, const void *result)
+static pdm_status write_html(const verifier *v, const char *path)
 {
-    verify_print_html(out, result);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return PDM_NOMEM;
+    verify_print_html(out, &v->result);
+    const bool good = !ferror(out);
+    pdm_status status = fclose(out) == 0 && good ? PDM_OK : PDM_NOMEM;
+    if (status == PDM_OK)
+        status = pdm_text_write(v->context, path, text, v->options->has[OPT_FORCE]);
+    free(text);
+    return status;
 }
 
 static void print_result(const verifier *v, pdm_status status)
@@ -722,9 +733,11 @@ int cli_verify(pdm_context *context, const cli_options *options, cli_report *rep
         v.result.exit_code = CLI_EXIT_DIFFERENT;
     if (status != PDM_OK)
         v.result.failure = report->first_error;
-    if (html && status != PDM_EXISTS &&
-        cli_outfile_write(report, html, options->has[OPT_FORCE], print_html, &v.result) != PDM_OK)
-        v.result.exit_code = CLI_EXIT_IO;
+    if (html && status != PDM_EXISTS) {
+        const pdm_status written = write_html(&v, html);
+        if (written != PDM_OK)
+            v.result.exit_code = cli_failed(report, written);
+    }
     print_result(&v, status);
     deinit(&v);
     return v.result.exit_code;

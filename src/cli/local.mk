@@ -21,8 +21,6 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/opt.c \
 	src/cli/opt.h \
 	src/cli/opts.def \
-	src/cli/outfile.c \
-	src/cli/outfile.h \
 	src/cli/progress.c \
 	src/cli/progress.h \
 	src/cli/report.c \

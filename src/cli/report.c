@@ -307,6 +307,16 @@ static void report_error(cli_report *report, const char *id, const char *message
     cli_report_diagnostic(report, &d);
 }
 
+int cli_cannot_write(cli_report *report, const char *path, int error)
+{
+    char message[1024];
+
+    snprintf(message, sizeof message, "%s: the output cannot be created: %s", path,
+             strerror(error));
+    report_error(report, "file-write", message, NULL);
+    return CLI_EXIT_IO;
+}
+
 int cli_usage(cli_report *report, const char *hint, const char *format, ...)
 {
     char message[1024];

@@ -38,6 +38,8 @@ void cli_report_diagnostic(void *user, const pdm_diagnostic *diagnostic);
 /* An error in the command line; hint may be NULL. Returns CLI_EXIT_USAGE. */
 int cli_usage(cli_report *report, const char *hint, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Tell that path cannot be made, for the reason of errno; gives the exit code. */
+int cli_cannot_write(cli_report *report, const char *path, int error);
 /* A failure that no diagnostic told gets a line of its own. Returns the exit code of status. */
 int cli_failed(cli_report *report, pdm_status status);
 int cli_exit_code(pdm_status status);

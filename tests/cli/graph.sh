@@ -66,6 +66,9 @@ for part in "$dir"/w/parts/*; do
     exits 0 "$name verifies" verify "$part" "$part/new"
 done
 exits 2 "--extract again" graph --extract "$dir/w/parts" "$net"
+rm -r "$dir/w/parts/subgraph_0"
+exits 2 "--extract where a later subgraph is in the way" graph --extract "$dir/w/parts" "$net"
+tap_try "nothing was written then" test ! -e "$dir/w/parts/subgraph_0"
 exits 0 "--extract --force" graph --force --extract "$dir/w/parts" "$net"
 exits 5 "--extract below a file" graph --extract "$net/model.pdmodel/x" "$net"
 cp "$net/model.pdmodel" "$dir/w/alone.pdmodel"

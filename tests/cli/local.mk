@@ -13,4 +13,4 @@ cli_tests = \
 	tests/cli/usage.sh \
 	tests/cli/verify.sh
 TESTS += $(cli_tests)
-EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/bad_inputs.py tests/cli/make_model.py tests/cli/npz.py
+EXTRA_DIST += $(cli_tests) tests/cli/cli.sh tests/cli/bad_inputs.py tests/cli/make_model.py tests/cli/npz.py tests/cli/terminal.py

@@ -138,24 +138,7 @@ PY
 )" "True {(130, True)} (130, True)" "an interrupt ends a long kernel within 100 ms, and says so"
 
 # On a terminal a long run tells how long it has been going on; the line goes at the end.
-tap_is "$(python3 - "$PDMIGRATE" "$loop" "$dir/endless.npz" <<'PY'
-import os, pty, signal, subprocess, sys, time
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-master, slave = pty.openpty()
-p = subprocess.Popen([sys.argv[1], "run", sys.argv[2], "--io", sys.argv[3]], stderr=slave, stdin=slave)
-os.close(slave)
-time.sleep(2)
-p.send_signal(signal.SIGINT)
-p.wait(timeout=60)
-text = b""
-try:
-    while True:
-        text += os.read(master, 65536)
-except OSError:
-    pass
-print(p.returncode, b"\rrunning: 1." in text, b"\r\x1b[K" in text)
-PY
-)" "130 True True" "a long run on a terminal shows its time"
+tap_is "$(python3 "$srcdir/tests/cli/terminal.py" 'running: 1.' "$PDMIGRATE" run "$loop" --io "$dir/endless.npz")" "130 True True" "a long run on a terminal shows its time"
 
 # ---- traces
 exits 0 "--trace and --profile" run "$loop" --io "$dir/good.npz" --trace "$dir/t.json" --profile
@@ -164,6 +147,10 @@ tap_is "$(json_get "$dir/t.json" 'sorted({e["ph"] for e in j["traceEvents"]})')"
 tap_is "$(json_get "$dir/t.json" 'sum(e["name"] == "pd_op.less_than" for e in j["traceEvents"])')" 4 \
     "the trace has each turn of a loop"
 tap_try "the profile has the ops" grep -q 'pd_op.while$' "$dir/out"
+exits 2 "a trace that exists" run "$loop" --io "$dir/good.npz" --trace "$dir/t.json"
+says "the output exists already" "a trace that exists: why"
+exits 0 "--force replaces it" run "$loop" --io "$dir/good.npz" --trace "$dir/t.json" --force
+exits 5 "a trace in a folder that is not there" run "$loop" --io "$dir/good.npz" --trace "$dir/none/t.json"
 exits 0 "as JSON" run "$loop" --io "$dir/good.npz" --profile --format json
 is_json "$dir/out" "as JSON is JSON"
 tap_is "$(json_get "$dir/out" '[j["status"], j["outputs"][1]["dims"], len(j["profile"]) > 2]')" \

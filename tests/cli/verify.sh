@@ -131,7 +131,7 @@ assert not p.stack
 PY
 tap_is $? 0 "its elements are closed"
 exits 2 "a report that exists" verify "$loop" --html "$html"
-says "exists" "a report that exists: the message"
+says "the output exists already" "a report that exists: why"
 exits 0 "unless --force is given" verify "$loop" --html "$html" --force
 tap_try "it was replaced" grep -q "flow_while_nested" "$html"
 exits 5 "a folder that is not there" verify "$loop" --html "$dir/nowhere/report.html"
@@ -145,24 +145,7 @@ npz() {
     python3 "$srcdir/tests/cli/npz.py" "$@"
 }
 npz write "$dir/endless.npz" "x=<f4:2x3:0" "n=<i8:1:9000000000000000000"
-tap_is "$(python3 - "$PDMIGRATE" "$srcdir/fixtures/samples/while_loop.json" "$dir/endless.npz" <<'PY'
-import os, pty, signal, subprocess, sys, time
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-master, slave = pty.openpty()
-p = subprocess.Popen([sys.argv[1], "verify", sys.argv[2], "--io", sys.argv[3]], stderr=slave, stdin=slave)
-os.close(slave)
-time.sleep(2)
-p.send_signal(signal.SIGINT)
-p.wait(timeout=60)
-text = b""
-try:
-    while True:
-        text += os.read(master, 65536)
-except OSError:
-    pass
-print(p.returncode, b"\rverifying, input set 1 of 1: 1." in text, b"\r\x1b[K" in text)
-PY
-)" "130 True True" "a long run on a terminal shows where it is"
+tap_is "$(python3 "$srcdir/tests/cli/terminal.py" 'verifying, input set 1 of 1: 1.' "$PDMIGRATE" verify "$srcdir/fixtures/samples/while_loop.json" --io "$dir/endless.npz")" "130 True True" "a long run on a terminal shows where it is"
 # Where the runs part. The fault: an operand of subtract swapped with the other, in a branch.
 branch=$cases/flow_if_two_outputs
 exits 1 "a difference is bisected" verify "$leaky" "$dir/w/wrong.json" --bisect
