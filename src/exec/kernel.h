@@ -195,7 +195,6 @@ void pdm_set_int(pdm_tensor *tensor, int64_t i, int64_t value);
 /* The reference kernel of an op; in-place forms ("pd_op.relu_") give that of the plain one when
  * they have no row. NULL: none. */
 pdm_kernel_fn pdm_kernel_find(const char *op);
-size_t pdm_kernel_count(void); /* rows */
 
 /* The same for fast kernels: PDM_FAST("pd_op.softmax", softmax) is pdm_fast_softmax. Files in
  * src/exec/fast, all listed in fast.def; docs/execution.md has what they may rely on. */
@@ -204,8 +203,6 @@ size_t pdm_kernel_count(void); /* rows */
 #undef PDM_FAST
 
 pdm_kernel_fn pdm_fast_find(const char *op);
-size_t pdm_fast_count(void);
-const char *pdm_fast_name(size_t row);
 /* Have the reference kernel do this call, before any result was made. */
 pdm_status pdm_k_reference(pdm_k *k);
 

@@ -85,24 +85,9 @@ pdm_kernel_fn pdm_kernel_find(const char *op)
     return find_any(reference_sorted, COUNT(reference_rows), op);
 }
 
-size_t pdm_kernel_count(void)
-{
-    return COUNT(reference_rows);
-}
-
 pdm_kernel_fn pdm_fast_find(const char *op)
 {
     return find_any(fast_sorted, COUNT(fast_rows), op);
-}
-
-size_t pdm_fast_count(void)
-{
-    return COUNT(fast_rows);
-}
-
-const char *pdm_fast_name(size_t row)
-{
-    return fast_rows[row].op;
 }
 
 pdm_status pdm_k_reference(pdm_k *k)

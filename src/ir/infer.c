@@ -153,11 +153,6 @@ static bool is_text(pdm_ir_attr attr)
     return attr && (attr->kind == PDM_IR_ATTR_STR || attr->kind == PDM_IR_ATTR_LAYOUT);
 }
 
-bool pdm_ir_state_has_str(const pdm_ir_op_state *state, const char *name)
-{
-    return is_text(pdm_ir_state_attr(state, name));
-}
-
 bool pdm_ir_state_str_is(const pdm_ir_op_state *state, const char *name, const char *text)
 {
     pdm_ir_attr attr = pdm_ir_state_attr(state, name);
@@ -446,11 +441,6 @@ void pdm_ir_meta_push_dims(pdm_ir_meta *meta, const pdm_ir_meta *from, int begin
     }
     for (int i = begin < 0 ? 0 : begin; i < end && i < from->rank; i++)
         (void)pdm_ir_meta_push(meta, from->dims[i]);
-}
-
-void pdm_ir_meta_unrank(pdm_ir_meta *meta)
-{
-    meta->rank = -1;
 }
 
 int64_t pdm_ir_dim_broadcast(int64_t a, int64_t b)

@@ -52,7 +52,6 @@ int64_t pdm_ir_ints_at(const pdm_ir_ints *ints, size_t index, int64_t fallback);
 pdm_dtype pdm_ir_attr_dtype_of(const pdm_ir_infer *in,
                                const char *name); /* PDM_UNDEFINED if absent or not given */
 bool pdm_ir_state_str_is(const pdm_ir_op_state *state, const char *name, const char *text);
-bool pdm_ir_state_has_str(const pdm_ir_op_state *state, const char *name);
 
 /* ---- results ---- */
 void pdm_ir_out_meta(pdm_ir_infer *in, size_t result,
@@ -72,7 +71,6 @@ pdm_ir_meta_dim(const pdm_ir_meta *meta,
 bool pdm_ir_meta_push(pdm_ir_meta *meta,
                       int64_t dim); /* append; beyond PDM_MAX_RANK the rank becomes unknown */
 void pdm_ir_meta_push_dims(pdm_ir_meta *meta, const pdm_ir_meta *from, int begin, int end);
-void pdm_ir_meta_unrank(pdm_ir_meta *meta);
 void pdm_ir_meta_broadcast(const pdm_ir_meta *x, const pdm_ir_meta *y,
                            pdm_ir_meta *out); /* dims only */
 int64_t pdm_ir_dim_broadcast(int64_t a, int64_t b);

@@ -118,14 +118,6 @@ void pdm_sub_in_int(pdm_sub *s, int64_t value)
     pdm_sub_in_ints(s, &value, 1);
 }
 
-void pdm_sub_in_float(pdm_sub *s, double value)
-{
-    pdm_tensor *t = made_tensor(s, PDM_F64, 1);
-
-    if (t)
-        *(double *)t->data = value;
-}
-
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 static struct pdm_ir_attr_s *next_attr(pdm_sub *s, const char *name, pdm_ir_attr_kind kind)

@@ -43,7 +43,6 @@ void pdm_sub_in_value(pdm_sub *s, pdm_value *value);                   /* NULL: 
 void pdm_sub_in_list(pdm_sub *s, pdm_value **items, size_t count);     /* items: the caller's */
 void pdm_sub_in_ints(pdm_sub *s, const int64_t *values, size_t count); /* an int64 tensor */
 void pdm_sub_in_int(pdm_sub *s, int64_t value);
-void pdm_sub_in_float(pdm_sub *s, double value); /* float64 */
 /* Names of the operands and results of a kernel "legacy.*"; the caller's arrays. */
 void pdm_sub_slots(pdm_sub *s, const char *const *in, const char *const *out);
 void pdm_sub_bool(pdm_sub *s, const char *name, bool value);
