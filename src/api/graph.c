@@ -56,27 +56,78 @@ static pdm_status set_skip_gc(const pdm_model *model, const pdm_graph_options *o
     return status;
 }
 
-/* Names that no variable has are a slip of the caller. */
+/* ---- names that change nothing --------------------------------------------------------------- */
+
+/* No error: a list may serve many models. */
+static pdm_status warn(const pdm_model *model, pdm_diag_sink *sink, const char *before,
+                       const char *name, const char *after)
+{
+    pdm_loc loc = PDM_NOWHERE;
+
+    loc.file = model->path;
+    return pdm_diag(sink, PDM_D_NOT_THERE, &loc, NULL, "%s'%s'%s", before, name, after);
+}
+
 static pdm_status check_skip_gc(const pdm_model *model, const pdm_graph_options *options,
                                 pdm_diag_sink *sink)
 {
     const pdm_lg_program *program = model->legacy;
-    pdm_status worst = PDM_OK;
 
     if (options->num_skip_gc > 0 && !options->skip_gc)
         return PDM_INVALID_ARG;
     for (size_t i = 0; i < options->num_skip_gc; i++) {
         const char *name = options->skip_gc[i];
         const char *there = pdm_intern_find(&program->strings, name, strlen(name));
-        pdm_loc loc = PDM_NOWHERE;
-        if (there && pdm_lg_block_var(&program->blocks[0], there))
-            continue;
-        loc.file = model->path;
-        loc.var = name;
-        worst = pdm_diag(sink, PDM_D_USAGE, &loc, NULL, "there is no variable '%s' to keep", name);
+        if (!there || !pdm_lg_block_var(&program->blocks[0], there))
+            PDM_TRY(warn(model, sink, "there is no variable ", name, " to keep"));
     }
-    return worst;
+    return PDM_OK;
 }
+
+static bool has_type(const pdm_lg_program *program, const char *type)
+{
+    const char *there = pdm_intern_find(&program->strings, type, strlen(type));
+
+    for (size_t i = 0; there && i < program->num_blocks; i++) {
+        for (size_t k = 0; k < program->blocks[i].num_ops; k++) {
+            if (program->blocks[i].ops[k].type == there)
+                return true;
+        }
+    }
+    return false;
+}
+
+static pdm_status check_types(const pdm_model *model, const char *list, bool allow,
+                              pdm_diag_sink *sink)
+{
+    pdm_lg_names *types;
+    pdm_status status;
+
+    PDM_TRY(pdm_lg_names_create(&types));
+    status = pdm_lg_names_add_list(types, list, ';');
+    for (size_t i = 0; i < types->n && status == PDM_OK; i++) {
+        if (!has_type(model->legacy, types->v[i]))
+            status = warn(model, sink, "no op is of the type ", types->v[i],
+                          allow ? " that is allowed" : " that is denied");
+        else if (allow && !pdm_lg_has_mapper(types->v[i]))
+            status = warn(model, sink, "no subgraph can have ops of the type ", types->v[i],
+                          ": the compiler does not lower them");
+    }
+    pdm_lg_names_destroy(types);
+    return status;
+}
+
+static pdm_status check_names(const pdm_model *model, const pdm_graph_options *options,
+                              pdm_diag_sink *sink)
+{
+    PDM_TRY(check_skip_gc(model, options, sink));
+    PDM_TRY(check_types(model, options->allow, true, sink));
+    if (options->allow && *options->allow)
+        return PDM_OK; /* the deny list does not count */
+    return check_types(model, options->deny, false, sink);
+}
+
+/* ---- description ----------------------------------------------------------------------------- */
 
 static const char *const *copy_list(pdm_arena *arena, const pdm_lg_graph *subgraph, const char *attr,
                                     size_t *out_count)
@@ -132,7 +183,7 @@ static pdm_status build(const pdm_model *model, const pdm_graph_options *options
                                       .inference_stage = !options->keep_unread,
                                       .allow_inplace = options->allow_inplace};
 
-    PDM_TRY(check_skip_gc(model, options, sink));
+    PDM_TRY(check_names(model, options, sink));
     PDM_TRY(pdm_lg_graph_from_program(model->legacy, sink, &graph->main));
     graph->num_ops_before = count_ops(graph->main);
     PDM_TRY(set_skip_gc(model, options, graph->main));

@@ -18,6 +18,7 @@ typedef struct drawer {
     /* Names of the subgraph at hand -> variable nodes of the main graph: what is fed, and the rest. A
      * name that goes in and comes out has two. */
     pdm_map inputs, outputs;
+    uint32_t first_launch; /* id; launch ops that came with the program are ops like others */
 } drawer;
 
 static void put_string(pdm_buf *buf, const char *text)
@@ -66,9 +67,22 @@ static void put_node(pdm_buf *buf, const char *prefix, const pdm_lg_node *node)
     pdm_buf_puts(buf, "];\n");
 }
 
-static bool is_launch(const pdm_lg_node *node)
+static bool is_launch(const drawer *d, const pdm_lg_node *node)
 {
-    return node->kind == PDM_LG_NODE_OP && !strcmp(node->name, PDM_LG_CINN_LAUNCH);
+    return node->id >= d->first_launch && node->kind == PDM_LG_NODE_OP &&
+           !strcmp(node->name, PDM_LG_CINN_LAUNCH);
+}
+
+/* The pass adds its launch ops last, one a key. */
+static uint32_t first_launch(const pdm_lg_graph *graph, size_t num_keys)
+{
+    size_t i = graph->nodes.n;
+
+    for (size_t left = num_keys; i > 0 && left > 0; i--) {
+        const pdm_lg_node *node = graph->nodes.v[i - 1];
+        left -= node && node->kind == PDM_LG_NODE_OP && !strcmp(node->name, PDM_LG_CINN_LAUNCH);
+    }
+    return (uint32_t)i;
 }
 
 /* ---- the main graph -------------------------------------------------------------------------- */
@@ -77,14 +91,14 @@ static void put_main(drawer *d, const pdm_lg_graph *graph)
 {
     for (size_t i = 0; i < graph->nodes.n; i++) {
         const pdm_lg_node *node = graph->nodes.v[i];
-        if (node && !is_launch(node))
+        if (node && !is_launch(d, node))
             put_node(d->buf, "m", node);
     }
     for (size_t i = 0; i < graph->nodes.n; i++) {
         const pdm_lg_node *node = graph->nodes.v[i];
-        for (size_t k = 0; node && !is_launch(node) && k < node->outputs.n; k++) {
+        for (size_t k = 0; node && !is_launch(d, node) && k < node->outputs.n; k++) {
             const pdm_lg_node *to = node->outputs.v[k];
-            if (!is_launch(to))
+            if (!is_launch(d, to))
                 pdm_buf_printf(d->buf, "  m%" PRIu32 " -> m%" PRIu32 "%s;\n", node->id, to->id,
                                pdm_lg_is_control_var(node) || pdm_lg_is_control_var(to)
                                    ? " [style=dashed]"
@@ -202,7 +216,7 @@ static pdm_status put_cluster(drawer *d, size_t index, const pdm_lg_node *launch
 pdm_status pdm_lg_cinn_dot(const pdm_lg_graph *graph, pdm_lg_cinn_table *table, const int64_t *keys,
                            size_t num_keys, pdm_buf *buf)
 {
-    drawer d = {.buf = buf};
+    drawer d = {.buf = buf, .first_launch = first_launch(graph, num_keys)};
     pdm_status status = PDM_OK;
     size_t n = 0;
 
@@ -212,7 +226,7 @@ pdm_status pdm_lg_cinn_dot(const pdm_lg_graph *graph, pdm_lg_cinn_table *table, 
     put_main(&d, graph);
     for (size_t i = 0; i < graph->nodes.n && n < num_keys && status == PDM_OK; i++) {
         const pdm_lg_graph *subgraph;
-        if (!graph->nodes.v[i] || !is_launch(graph->nodes.v[i]))
+        if (!graph->nodes.v[i] || !is_launch(&d, graph->nodes.v[i]))
             continue;
         status = pdm_lg_cinn_table_get(table, keys[n], NULL, &subgraph);
         if (status == PDM_OK)

@@ -46,28 +46,6 @@ static const char *new_name(extractor *x, const char *name)
     return x->options->by_position ? by_position(x, name) : name;
 }
 
-static bool has_var(const pdm_lg_graph *graph, const char *name)
-{
-    for (size_t i = 0; i < graph->nodes.n; i++) {
-        const pdm_lg_node *node = graph->nodes.v[i];
-        if (node && node->kind == PDM_LG_NODE_VAR && !strcmp(node->name, name))
-            return true;
-    }
-    return false;
-}
-
-/* A name that no variable of the subgraph has: the one wanted, or the like. */
-static pdm_status free_name(extractor *x, const char *wanted, const char **out)
-{
-    char text[64];
-
-    snprintf(text, sizeof text, "%s", wanted);
-    for (unsigned i = 0; !x->options->by_position && has_var(x->graph, text); i++)
-        snprintf(text, sizeof text, "%s_%u", wanted, i);
-    *out = pdm_intern_cstr(&x->program->strings, text);
-    return *out ? PDM_OK : PDM_NOMEM;
-}
-
 /* ---- variables ------------------------------------------------------------------------------- */
 
 static pdm_status add_var(extractor *x, const pdm_lg_var *var, pdm_lg_var **out)
@@ -88,6 +66,21 @@ static pdm_status add_var(extractor *x, const pdm_lg_var *var, pdm_lg_var **out)
     return PDM_OK;
 }
 
+/* A name that no variable has: the one wanted, or the like. */
+static pdm_status free_name(extractor *x, const char *wanted, const char **out)
+{
+    const pdm_map *known = &x->program->blocks[0].var_index;
+    char text[64];
+
+    snprintf(text, sizeof text, "%s", wanted);
+    for (unsigned i = 0;; i++) {
+        *out = pdm_intern_cstr(&x->program->strings, text);
+        if (!*out || !pdm_map_find(known, *out))
+            return *out ? PDM_OK : PDM_NOMEM;
+        snprintf(text, sizeof text, "%s_%u", wanted, i);
+    }
+}
+
 static void set_type(pdm_lg_var *var, const pdm_tensor *type, int64_t *dims)
 {
     memcpy(dims, type->dims, (size_t)type->rank * sizeof *dims);
@@ -96,6 +89,14 @@ static void set_type(pdm_lg_var *var, const pdm_tensor *type, int64_t *dims)
     var->dtype = type->dtype;
     var->dtype_number = pdm_dtype_to_legacy(type->dtype);
     var->has_tensor = true;
+}
+
+/* Computed variables may have products with an unknown dimension; inputs say -1. */
+static void unknown_dims(pdm_lg_var *var, int64_t *dims)
+{
+    for (size_t i = 0; i < var->rank; i++)
+        dims[i] = var->dims[i] < -1 ? -1 : var->dims[i];
+    var->dims = dims;
 }
 
 /* What comes from outside is an input or a parameter; what does not is neither. */
@@ -117,12 +118,15 @@ static pdm_status settle_var(extractor *x, const char *name, pdm_lg_var *var)
         return PDM_NOMEM;
     if (type)
         set_type(var, type, dims);
+    else
+        unknown_dims(var, dims);
     return PDM_OK;
 }
 
 static pdm_status add_vars(extractor *x)
 {
     static const pdm_lg_var_kind kinds[] = {PDM_LG_FEED_MINIBATCH, PDM_LG_FETCH_LIST};
+    static const char *const wanted[] = {"feed", "fetch"};
     pdm_lg_var *made;
 
     for (size_t i = 0; i < x->graph->nodes.n; i++) {
@@ -135,6 +139,7 @@ static pdm_status add_vars(extractor *x)
     }
     x->copier.rename = NULL; /* holders and slots are called as models call them */
     for (int i = 0; i < 2; i++) {
+        PDM_TRY(free_name(x, wanted[i], &x->holders[i]));
         const pdm_lg_var holder = {.name = x->holders[i],
                                    .kind = kinds[i],
                                    .dtype_number = -1,
@@ -271,8 +276,6 @@ static pdm_status extract(extractor *x, pdm_diag_sink *sink)
         return PDM_NOMEM;
     x->program->num_blocks = 1;
     x->program->blocks[0].parent = x->program->blocks[0].forward_idx = -1;
-    PDM_TRY(free_name(x, "feed", &x->holders[FEED]));
-    PDM_TRY(free_name(x, "fetch", &x->holders[FETCH]));
     PDM_TRY_GOTO(pdm_lg_graph_order(graph, NULL, sink, &order));
     PDM_TRY_GOTO(note_fed(x, &order));
     PDM_TRY_GOTO(add_vars(x));

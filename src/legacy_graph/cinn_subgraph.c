@@ -164,6 +164,20 @@ static pdm_status set_list(maker *m, const char *attr, const pdm_lg_nodes *vars,
     return set_names(m, attr, names, status);
 }
 
+static bool names_in_attr(const pdm_lg_op *op, const char *name)
+{
+    for (size_t i = 0; i < op->num_attrs; i++) {
+        const pdm_lg_attr *attr = &op->attrs[i];
+        if (attr->type == PDM_LG_VAR && !strcmp(attr->u.s, name))
+            return true;
+        for (size_t k = 0; attr->type == PDM_LG_VARS && k < attr->count; k++) {
+            if (!strcmp(attr->u.strings[k], name))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The op reads the variable, and only in slots that look at its shape. */
 static bool reads_shape_only(const pdm_lg_op *op, const char *name)
 {
@@ -179,7 +193,7 @@ static bool reads_shape_only(const pdm_lg_op *op, const char *name)
             reads = true;
         }
     }
-    return reads;
+    return reads && !names_in_attr(op, name);
 }
 
 static bool needs_no_buffer(const maker *m, const pdm_lg_node *var)

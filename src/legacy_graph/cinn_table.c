@@ -74,9 +74,11 @@ static void put_names(const pdm_lg_graph *graph, const char *attr, pdm_buf *buf)
 {
     const pdm_lg_names *names = pdm_lg_graph_get(graph, attr);
 
-    pdm_buf_printf(buf, "%s", attr);
-    for (size_t i = 0; names && i < names->n; i++)
-        pdm_buf_printf(buf, "\n %s", names->v[i]);
+    pdm_buf_puts(buf, attr);
+    for (size_t i = 0; names && i < names->n; i++) { /* quoted: names may hold anything */
+        pdm_buf_putc(buf, ' ');
+        pdm_buf_json_string(buf, names->v[i], strlen(names->v[i]));
+    }
     pdm_buf_putc(buf, '\n');
 }
 
@@ -195,22 +197,31 @@ static pdm_status add(pdm_lg_cinn_table *table, entry *made, pdm_diag_sink *sink
     return result == SHARED ? PDM_OK : PDM_NOMEM;
 }
 
-/* An entry with its content; the graph is taken, also on failure. */
-static pdm_status make_entry(pdm_lg_graph *take_graph, pdm_diag_sink *sink, entry **out)
+static bool has_object(pdm_lg_cinn_table *table, const pdm_lg_graph *graph)
+{
+    pthread_mutex_lock(&table->lock);
+    const bool has = pdm_map_find(&table->by_object, graph) != NULL;
+    pthread_mutex_unlock(&table->lock);
+    return has;
+}
+
+/* An entry with its content; the graph is taken, also on failure, unless the table has it. */
+static pdm_status make_entry(pdm_lg_cinn_table *table, pdm_lg_graph *take_graph,
+                             pdm_diag_sink *sink, entry **out)
 {
     entry *made = calloc(1, sizeof *made);
+    const pdm_status status = made ? content_of(take_graph, sink, &made->content) : PDM_NOMEM;
 
-    if (!made) {
-        pdm_lg_graph_destroy(take_graph);
-        return PDM_NOMEM;
+    if (status != PDM_OK) {
+        if (made)
+            pdm_buf_deinit(&made->content);
+        free(made);
+        if (!has_object(table, take_graph))
+            pdm_lg_graph_destroy(take_graph);
+        return status;
     }
     made->holders = 1;
     made->graph = take_graph;
-    const pdm_status status = content_of(take_graph, sink, &made->content);
-    if (status != PDM_OK) {
-        drop(made);
-        return status;
-    }
     *out = made;
     return PDM_OK;
 }
@@ -220,7 +231,7 @@ pdm_status pdm_lg_cinn_table_add_as(pdm_lg_cinn_table *table, int64_t key, pdm_l
 {
     entry *made;
 
-    PDM_TRY(make_entry(subgraph, sink, &made));
+    PDM_TRY(make_entry(table, subgraph, sink, &made));
     made->key = key;
     return add(table, made, sink);
 }
@@ -230,7 +241,7 @@ pdm_status pdm_lg_cinn_table_add(pdm_lg_cinn_table *table, pdm_lg_graph *subgrap
 {
     entry *made;
 
-    PDM_TRY(make_entry(subgraph, sink, &made));
+    PDM_TRY(make_entry(table, subgraph, sink, &made));
     const int64_t key = made->key = key_of(&made->content);
     PDM_TRY(add(table, made, sink));
     *out_key = key;

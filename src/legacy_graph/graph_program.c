@@ -30,6 +30,8 @@ typedef struct scan {
     uses *blocks;  /* by block: what it uses of the blocks around it */
     pdm_map seen;  /* name -> bits of what was noted for the list at hand */
     bool *on_path; /* by block, against circles */
+    bool *owned;   /* by block: an op has it */
+    pdm_map stray; /* names of outer variables in blocks that no op has */
 } scan;
 
 enum { READ = 1, WRITTEN = 2 };
@@ -116,6 +118,33 @@ static pdm_status note_inner(void *user, int32_t block)
         PDM_TRY(note_outer(user, inner->reads.v[i], READ));
     for (size_t i = 0; i < inner->writes.n; i++)
         PDM_TRY(note_outer(user, inner->writes.v[i], WRITTEN));
+    return PDM_OK;
+}
+
+static pdm_status own(void *user, int32_t block)
+{
+    const scan *s = user;
+
+    s->owned[block] = true;
+    return PDM_OK;
+}
+
+/* Blocks that no op has never run, but what they name must stay declared. */
+static pdm_status find_stray(scan *s)
+{
+    for (size_t i = 0; i < s->program->num_blocks; i++) {
+        for (size_t k = 0; k < s->program->blocks[i].num_ops; k++)
+            PDM_TRY(each_sub_block(s->program, &s->program->blocks[i].ops[k], own, s));
+    }
+    for (size_t i = 1; i < s->program->num_blocks; i++) {
+        const name_list *const lists[] = {&s->blocks[i].reads, &s->blocks[i].writes};
+        for (size_t k = 0; k < 2 && !s->owned[i]; k++) {
+            for (size_t n = 0; n < lists[k]->n; n++) {
+                if (!pdm_map_put(&s->stray, lists[k]->v[n]))
+                    return PDM_NOMEM;
+            }
+        }
+    }
     return PDM_OK;
 }
 
@@ -292,7 +321,8 @@ static pdm_status declare(const maker *m, const pdm_lg_block *block)
     for (size_t i = 0; i < block->num_vars; i++) {
         PDM_TRY(pdm_lg_copy_var(&copier, &block->vars[i], &vars[i]));
         declared[i].var = &vars[i];
-        declared[i].linked = pdm_map_find(&m->current, block->vars[i].name) != NULL;
+        declared[i].linked = pdm_map_find(&m->current, block->vars[i].name) &&
+                             !pdm_map_find(&m->s->stray, block->vars[i].name);
     }
     graph->declared = declared;
     graph->num_declared = block->num_vars;
@@ -324,6 +354,7 @@ static pdm_status make_graph(scan *s, pdm_lg_graph *graph)
 
     for (size_t i = 1; i < program->num_blocks; i++)
         PDM_TRY(compute_uses(s, (int32_t)i));
+    PDM_TRY(find_stray(s));
     PDM_TRY(pdm_lg_copy_versions(&copier, program, &versions));
     graph->version = versions.version;
     graph->has_version = versions.has_version;
@@ -358,13 +389,16 @@ pdm_status pdm_lg_graph_from_program(const pdm_lg_program *program, pdm_diag_sin
     PDM_TRY(pdm_lg_graph_create(program->path, &graph));
     s.blocks = calloc(program->num_blocks, sizeof *s.blocks);
     s.on_path = calloc(program->num_blocks, sizeof *s.on_path);
-    status = s.blocks && s.on_path ? make_graph(&s, graph) : PDM_NOMEM;
+    s.owned = calloc(program->num_blocks, sizeof *s.owned);
+    status = s.blocks && s.on_path && s.owned ? make_graph(&s, graph) : PDM_NOMEM;
     for (size_t i = 0; s.blocks && i < program->num_blocks; i++) {
         PDM_VEC_FREE(&s.blocks[i].reads);
         PDM_VEC_FREE(&s.blocks[i].writes);
     }
     free(s.blocks);
     free(s.on_path);
+    free(s.owned);
+    pdm_map_deinit(&s.stray);
     pdm_map_deinit(&s.seen);
     if (status != PDM_OK) {
         pdm_lg_graph_destroy(graph);

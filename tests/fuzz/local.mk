@@ -6,6 +6,7 @@ TESTS += $(fuzz_tests)
 EXTRA_DIST += tests/fuzz/replay.sh
 
 fuzz_programs = \
+	tests/fuzz/fuzz_graph \
 	tests/fuzz/fuzz_json \
 	tests/fuzz/fuzz_params \
 	tests/fuzz/fuzz_pdmodel \
@@ -20,6 +21,10 @@ fuzz_main = tests/fuzz/replay.c
 fuzz_ldflags = $(AM_LDFLAGS)
 endif
 EXTRA_DIST += tests/fuzz/replay.c
+
+tests_fuzz_fuzz_graph_LDADD = $(PDM_LG_LIBS)
+tests_fuzz_fuzz_graph_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_graph_SOURCES = tests/fuzz/fuzz_graph.c $(fuzz_main)
 
 tests_fuzz_fuzz_params_LDADD = $(PDM_BASE_LIBS)
 tests_fuzz_fuzz_params_LDFLAGS = $(fuzz_ldflags)
@@ -40,6 +45,8 @@ tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_ir.h tests/fuzz/fuzz_text.c $(fuzz_main)
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/fuzz_graph/block_of_no_op.pdmodel \
+	tests/fuzz/seeds/fuzz_graph/negative_dims.pdmodel \
 	tests/fuzz/seeds/fuzz_json/attrs.json \
 	tests/fuzz/seeds/fuzz_json/types.json \
 	tests/fuzz/seeds/fuzz_json/while.json \

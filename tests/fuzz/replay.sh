@@ -42,6 +42,7 @@ replay() {
 }
 
 replay fuzz_pdmodel -name '*.pdmodel' -o -name __model__
+replay fuzz_graph -name '*.pdmodel' -o -name __model__
 replay fuzz_params -name '*.pdiparams' -o -name __params__
 replay fuzz_json -name '*.json'
 replay fuzz_text -name '*.pir.txt'

@@ -152,18 +152,29 @@ START_TEST(extracted_models_convert)
 }
 END_TEST
 
-START_TEST(variables_to_keep_must_exist)
+START_TEST(names_that_change_nothing_are_told)
 {
-    const char *names[] = {"nobody", "linear_11.tmp_0"};
+    const char *names[] = {"linear_11.tmp_0", "nobody"};
     pdm_graph_options options = {.size = sizeof options, .skip_gc = names, .num_skip_gc = 2};
 
-    context = api_context(&h);
-    ck_assert_int_eq(
-        pdm_model_load(context, api_fixture("cases/op_net__transformer_layer"), NULL, &model),
-        PDM_OK);
-    ck_assert_int_eq(pdm_graph_create(model, &options, &graph), PDM_INVALID_ARG);
+    load("cases/op_net__transformer_layer", &options);
+    ck_assert_uint_eq(h.warnings, 1);
     ck_assert_str_eq(h.last_message, "there is no variable 'nobody' to keep");
-    graph = NULL;
+    unload();
+    options.num_skip_gc = 0;
+    options.deny = "softmax;conv9d";
+    load("cases/op_net__transformer_layer", &options);
+    ck_assert_uint_eq(h.warnings, 1);
+    ck_assert_str_eq(h.last_message, "no op is of the type 'conv9d' that is denied");
+    unload();
+    options.allow = "softmax"; /* and what is denied does not count */
+    load("cases/op_net__transformer_layer", &options);
+    ck_assert_uint_eq(h.warnings, 0);
+    unload();
+    options.allow = ";fetch;softmax;conv9d;";
+    load("cases/op_net__transformer_layer", &options);
+    ck_assert_uint_eq(h.warnings, 2);
+    ck_assert_str_eq(h.last_message, "no op is of the type 'conv9d' that is allowed");
     unload();
 }
 END_TEST
@@ -307,7 +318,7 @@ Suite *pdm_suite_api_graph(void)
     tcase_add_test(tc, launches_give_the_same_and_outlive_the_graph);
     tcase_add_test(tc, a_key_that_is_gone_is_told);
     tcase_add_test(tc, extracted_models_convert);
-    tcase_add_test(tc, variables_to_keep_must_exist);
+    tcase_add_test(tc, names_that_change_nothing_are_told);
     tcase_add_test(tc, only_the_shape_is_there);
     suite_add_tcase(suite, tc);
     return suite;
