@@ -148,6 +148,15 @@ static bool same_content(const pdm_buf *a, const pdm_buf *b)
     return a->size == b->size && !memcmp(a->data, b->data, a->size);
 }
 
+/* The table of the process leaves nothing behind. Under the lock. */
+static void trim(pdm_lg_cinn_table *table)
+{
+    if (table->by_object.count > 0)
+        return;
+    pdm_map_deinit(&table->by_key);
+    pdm_map_deinit(&table->by_object);
+}
+
 typedef enum outcome { INSERTED, SHARED, TWICE, DIFFERS, NO_MEMORY } outcome;
 
 /* Under the lock. */
@@ -164,12 +173,15 @@ static outcome insert(pdm_lg_cinn_table *table, entry *made)
         return SHARED;
     }
     pdm_map_entry *object = pdm_map_put(&table->by_object, made->graph);
-    if (!object)
+    if (!object) {
+        trim(table);
         return NO_MEMORY;
+    }
     object->value.ptr = made;
     pdm_map_entry *head = pdm_map_put(&table->by_key, pointer_of(made->key));
     if (!head) {
         pdm_map_remove(&table->by_object, made->graph);
+        trim(table);
         return NO_MEMORY;
     }
     made->next = head->value.ptr;
@@ -287,10 +299,7 @@ static void unlink_entry(pdm_lg_cinn_table *table, entry *e)
             before = before->next;
         before->next = e->next;
     }
-    if (table->by_object.count == 0) { /* the table of the process leaves nothing behind */
-        pdm_map_deinit(&table->by_key);
-        pdm_map_deinit(&table->by_object);
-    }
+    trim(table);
 }
 
 void pdm_lg_cinn_table_release(pdm_lg_cinn_table *table, int64_t key)

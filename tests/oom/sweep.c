@@ -1,7 +1,7 @@
 /*
  * Fails the n-th allocation of a whole conversion (load, convert, dump, write), of two runs (load,
- * plan, inputs, run, record, write), and of a run of the legacy program as it is, for every n: each time the answer is PDM_NOMEM, nothing
- * is written and nothing leaks. Then the same with every allocation from the n-th on. A failure
+ * plan, inputs, run, record, write), of a run of the legacy program as it is, and after build_cinn_pass, and of the extraction of its
+ * subgraphs, for every n: each time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every allocation from the n-th on. A failure
  * that the code can do without (a sort that has another way) may also end well, with the whole
  * output.
  *
@@ -240,6 +240,99 @@ static pdm_status run_legacy(const char *model_path)
     return status;
 }
 
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+/* The main program with its launches: each compiles its subgraph. */
+static pdm_status run_launched(pdm_context *context, const pdm_model *main, const pdm_bundle *io)
+{
+    pdm_bundle *outputs = NULL;
+    pdm_status status = pdm_bundle_create(context, &outputs);
+
+    if (status == PDM_OK)
+        status = pdm_model_run_legacy(main, NULL, io, outputs);
+    if (status == PDM_OK)
+        status = pdm_bundle_write(outputs, program_path, false);
+    pdm_bundle_destroy(outputs);
+    return status;
+}
+
+static pdm_status launch(const char *model_path)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    pdm_context *context = NULL;
+    pdm_model *model = NULL, *main = NULL;
+    pdm_graph *graph = NULL;
+    pdm_bundle *io = NULL;
+    char io_path[1100];
+    pdm_status status = pdm_context_create(&options, &context);
+
+    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
+    if (status == PDM_OK)
+        status = pdm_model_load(context, model_path, NULL, &model);
+    if (status == PDM_OK)
+        status = pdm_graph_create(model, NULL, &graph);
+    if (status == PDM_OK)
+        status = pdm_graph_model(graph, model, &main);
+    heap.paused = true; /* see read_io */
+    if (status == PDM_OK)
+        status = pdm_bundle_read(context, io_path, &io);
+    heap.paused = false;
+    if (status == PDM_OK)
+        status = run_launched(context, main, io);
+    pdm_bundle_destroy(io);
+    pdm_model_destroy(main);
+    pdm_graph_destroy(graph);
+    pdm_model_destroy(model);
+    pdm_context_destroy(context);
+    return status;
+}
+
+static pdm_status extract_all(pdm_graph *graph, const pdm_model *model)
+{
+    pdm_status status = PDM_OK;
+
+    for (size_t i = 0; i < pdm_graph_num_subgraphs(graph) && status == PDM_OK; i++) {
+        pdm_model *part = NULL;
+        status = pdm_graph_extract(graph, model, i, &part);
+        pdm_model_destroy(part);
+    }
+    return status;
+}
+
+/* In place, with names that are not there: the ways that a plain run does not take. */
+static pdm_status extract(const char *model_path)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    const char *const names[] = {"x", "nobody"};
+    const pdm_graph_options how = {.size = sizeof how,
+                                   .deny = "nothing;feed",
+                                   .skip_gc = names,
+                                   .num_skip_gc = 2,
+                                   .keep_unread = true,
+                                   .allow_inplace = true};
+    pdm_context *context = NULL;
+    pdm_model *model = NULL;
+    pdm_graph *graph = NULL;
+    char *dot = NULL;
+    pdm_status status = pdm_context_create(&options, &context);
+
+    if (status == PDM_OK)
+        status = pdm_model_load(context, model_path, NULL, &model);
+    if (status == PDM_OK)
+        status = pdm_graph_create(model, &how, &graph);
+    if (status == PDM_OK)
+        status = pdm_graph_dot(graph, &dot);
+    if (status == PDM_OK)
+        status = extract_all(graph, model);
+    if (status == PDM_OK)
+        status = pdm_text_write(context, program_path, dot, false);
+    pdm_free(dot);
+    pdm_graph_destroy(graph);
+    pdm_model_destroy(model);
+    pdm_context_destroy(context);
+    return status;
+}
+
 /* Apart from the run, because libzip 1.7.3 leaks a block when it fails to open an entry. */
 static pdm_status read_io(const char *model_path)
 {
@@ -267,6 +360,8 @@ static const struct {
 } works[] = {{"conversion", convert},
              {"run", run},
              {"run as it is", run_legacy},
+             {"run with launches", launch},
+             {"subgraphs", extract},
              {"reading the inputs", read_io}};
 
 enum { NUM_WORKS = sizeof works / sizeof works[0] };
