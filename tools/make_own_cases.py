@@ -941,6 +941,14 @@ def iou_similarity_lod(b, dtype):
     b.op("iou_similarity", {"X": [b.x("x", boxes(b, 5).astype(dtype), (-1, 4), [[0, 2, 5]])], "Y": [b.x("y", boxes(b, 3).astype(dtype), (-1, 4))]}, {"Out": dtype}, {"box_normalized": True})
 
 
+# ---- parts of tables --------------------------------------------------------------------------------------------
+
+@each(f32_i64=("float32", np.int64, 0), f64_i32=("float64", np.int32, 3), behind=("float32", np.int64, 10))
+def c_embedding(b, dtype, kind, start):
+    table, ids = b.x("w", b.randn(5, 3).astype(dtype)), b.x("ids", kind([[0, 4, 7], [3, 3, 12]]))
+    b.op("c_embedding", {"W": [table], "Ids": [ids]}, {"Out": dtype}, {"start_index": start})
+
+
 # ---- one sequence only -----------------------------------------------------------------------------------------
 
 ONE = [[0, 4]]

@@ -49,6 +49,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/loss_sample.c \
 	src/exec/kernels/loss_sequence.c \
 	src/exec/kernels/nn.def \
+	src/exec/kernels/nn_antialias.c \
 	src/exec/kernels/nn_conv.c \
 	src/exec/kernels/nn_core.c \
 	src/exec/kernels/nn_deform.c \

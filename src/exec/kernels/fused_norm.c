@@ -165,6 +165,69 @@ pdm_status pdm_kernel_fused_embedding_eltwise_layernorm(pdm_k *k)
     return k->status;
 }
 
+/* ---- rms_norm with residual ----------------------------------------------------------------- */
+
+/* The operands after x; without a residual the bias does not count. */
+typedef struct rms_sum {
+    const pdm_tensor *bias, *residual, *scale, *shift;
+    pdm_tensor *sum, *inverses;
+    double epsilon;
+} rms_sum;
+
+static void rms_row(const rms_sum *s, const pdm_tensor *x, pdm_tensor *out, int64_t r, int64_t n,
+                    double *row)
+{
+    double squares = 0;
+
+    pdm_nn_load(x, r * n, 1, n, row);
+    for (int64_t j = 0; j < n; j++) {
+        if (s->residual)
+            row[j] += pdm_nn_at(s->residual, r * n + j) + (s->bias ? pdm_nn_at(s->bias, j) : 0);
+        squares += row[j] * row[j];
+    }
+    if (s->sum)
+        pdm_nn_store(s->sum, r * n, 1, n, row);
+    const double inverse = 1 / sqrt(squares / (double)n + s->epsilon);
+    for (int64_t j = 0; j < n; j++)
+        row[j] =
+            row[j] * inverse * pdm_nn_at(s->scale, j) + (s->shift ? pdm_nn_at(s->shift, j) : 0);
+    pdm_nn_store(out, r * n, 1, n, row);
+    if (s->inverses)
+        pdm_nn_put(s->inverses, r, inverse);
+}
+
+pdm_status pdm_kernel_fused_rms_norm_quant(pdm_k *k)
+{
+    const pdm_tensor *x = pdm_k_in(k, 0);
+    rms_sum s = {.bias = pdm_k_in_opt(k, 1),
+                 .residual = pdm_k_in_opt(k, 2),
+                 .scale = pdm_k_in(k, 3),
+                 .shift = pdm_k_in_opt(k, 4),
+                 .epsilon = pdm_k_float(k, "epsilon")};
+
+    if (!pdm_nn_floats(k, x) || !pdm_nn_floats(k, s.scale) ||
+        (s.residual && !pdm_nn_floats(k, s.residual)))
+        return k->status;
+    if (pdm_k_float(k, "quant_scale") > 0)
+        return pdm_k_fail(k, "the quantized form is not supported");
+    const int axis = axis_of(k, x, pdm_k_int(k, "begin_norm_axis"));
+    if (!PDM_K_OK(k))
+        return k->status;
+    const int64_t rows = pdm_k_product(x->dims, 0, axis), n = pdm_k_product(x->dims, axis, x->rank);
+    if (!pdm_nn_count_is(k, s.residual, pdm_tensor_count(x), "residual") ||
+        !pdm_nn_count_is(k, s.scale, n, "norm_weight") ||
+        !pdm_nn_count_is(k, s.shift, n, "norm_bias") || !pdm_nn_count_is(k, s.bias, n, "bias"))
+        return k->status;
+    pdm_tensor *out = pdm_nn_out_like(k, 0, x);
+    s.sum = s.residual ? wanted(k, 1, x->dtype, x->rank, x->dims) : NULL;
+    s.inverses = wanted(k, 2, PDM_F32, 1, &rows);
+    double *row = pdm_nn_room(k, n);
+    for (int64_t r = 0; r < rows && row && out && PDM_K_OK(k); r++)
+        rms_row(&s, x, out, r, n, row);
+    free(row);
+    return k->status;
+}
+
 /* ---- bias, residual, normalization ---------------------------------------------------------- */
 
 /* out = norm(residual * alpha + (x + bias) * keep); without drop the kept share is exact. */

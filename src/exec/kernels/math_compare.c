@@ -33,7 +33,7 @@ PDM_K_FLOATS(PDM_BINARY_BOOL, not_near, !NEAR(a, b))
             .loop = {PDM_K_FLOATS(PDM_BINARY_ROW, legacy_floats) PDM_K_INTS(PDM_BINARY_ROW, name)  \
                          PDM_K_BOOLS(PDM_BINARY_ROW, name) PDM_K_COMPLEXES(PDM_BINARY_ROW, name)}, \
             .out = PDM_BOOL};                                                                      \
-        return pdm_math_binary(k, pdm_k_before(k, PDM_DIFF_EQUAL) ? &legacy : &op);                                      \
+        return pdm_math_binary(k, pdm_k_before(k, PDM_DIFF_EQUAL) ? &legacy : &op);                \
     }
 EQUALITY(equal, near)
 EQUALITY(not_equal, not_near)
@@ -120,23 +120,24 @@ static pdm_status close_of(pdm_k *k, close_job *job, const pdm_tensor *x, const 
     return k->status;
 }
 
-static pdm_status close_to(pdm_k *k, bool each)
+/* The tolerances of the job are set. */
+static pdm_status close_to(pdm_k *k, close_job *job, bool each)
 {
     const pdm_tensor *x = pdm_k_in(k, 0), *y = pdm_k_in(k, 1);
     pdm_tensor x_temp, y_temp;
-    close_job job = {.rtol = pdm_k_in_float(k, 2, 1e-5), .atol = pdm_k_in_float(k, 3, 1e-8)};
+
     if (!x || !y)
         return k->status;
-    job.equal_nan = pdm_k_bool_or(k, "equal_nan", false);
-    job.complex_numbers = pdm_dtype_is_complex(x->dtype) || pdm_dtype_is_complex(y->dtype);
-    const pdm_dtype dtype = job.complex_numbers ? PDM_C128 : PDM_F64;
+    job->equal_nan = pdm_k_bool_or(k, "equal_nan", false);
+    job->complex_numbers = pdm_dtype_is_complex(x->dtype) || pdm_dtype_is_complex(y->dtype);
+    const pdm_dtype dtype = job->complex_numbers ? PDM_C128 : PDM_F64;
 
     pdm_tensor_init(&x_temp);
     pdm_tensor_init(&y_temp);
     x = pdm_math_as(k, x, dtype, &x_temp);
     y = pdm_math_as(k, y, dtype, &y_temp);
     if (x && y && PDM_K_OK(k))
-        close_of(k, &job, x, y, each);
+        close_of(k, job, x, y, each);
     pdm_tensor_deinit(&x_temp);
     pdm_tensor_deinit(&y_temp);
     return k->status;
@@ -144,12 +145,27 @@ static pdm_status close_to(pdm_k *k, bool each)
 
 pdm_status pdm_kernel_isclose(pdm_k *k)
 {
-    return close_to(k, true);
+    close_job job = {.rtol = pdm_k_in_float(k, 2, 1e-5), .atol = pdm_k_in_float(k, 3, 1e-8)};
+
+    return close_to(k, &job, true);
 }
 
 pdm_status pdm_kernel_allclose(pdm_k *k)
 {
-    return close_to(k, false);
+    close_job job = {.rtol = pdm_k_in_float(k, 2, 1e-5), .atol = pdm_k_in_float(k, 3, 1e-8)};
+
+    return close_to(k, &job, false);
+}
+
+pdm_status pdm_kernel_accuracy_check(pdm_k *k)
+{
+    close_job job = {.rtol = pdm_k_float_or(k, "rtol", 1e-5),
+                     .atol = pdm_k_float_or(k, "atol", 1e-8)};
+    const char *name = pdm_k_has_attr(k, "fn_name") ? pdm_k_str(k, "fn_name") : "";
+
+    if (close_to(k, &job, true) == PDM_OK && !job.all)
+        return pdm_k_fail(k, "the check '%s' found that x and y differ", name);
+    return k->status;
 }
 
 #define EQUAL_ALL_LOOP(code, suffix, type, acc, load, store, name)                                 \

@@ -1,6 +1,8 @@
 /* Ops of several operands that are not plain elementwise pairs. */
 #include <math.h>
+#include <string.h>
 
+#include "base/buf.h"
 #include "exec/kernels/math_impl.h"
 
 /* ---- lerp ------------------------------------------------------------------------------------ */
@@ -192,8 +194,8 @@ pdm_status pdm_kernel_dot(pdm_k *k)
         for (int64_t i = 0; i < outer * 3 * inner; i++) {                                          \
             const int64_t at = i / inner % 3, base = i - at * inner;                               \
             const int64_t p = base + (at + 1) % 3 * inner, q = base + (at + 2) % 3 * inner;        \
-            z[i] = store((A)((mid)load(x[p]) * (mid)load(y[q]) -                                   \
-                               (mid)load(x[q]) * (mid)load(y[p])));                                \
+            z[i] =                                                                                 \
+                store((A)((mid)load(x[p]) * (mid)load(y[q]) - (mid)load(x[q]) * (mid)load(y[p]))); \
         }                                                                                          \
     }
 PDM_K_FLOATS(CROSS_LOOP, cross, A)
@@ -266,8 +268,8 @@ static void kron_places(const kron_job *job, int64_t i, int64_t *x, int64_t *y)
         typedef acc A;                                                                             \
         for (int64_t i = 0, a, b; i < n; i++) {                                                    \
             kron_places(job, i, &a, &b);                                                           \
-            ((type *)z)[i] = store((A)((mid)load(((const type *)x)[a]) *                           \
-                                         (mid)load(((const type *)y)[b])));                        \
+            ((type *)z)[i] =                                                                       \
+                store((A)((mid)load(((const type *)x)[a]) * (mid)load(((const type *)y)[b])));     \
         }                                                                                          \
     }
 PDM_K_FLOATS(KRON_LOOP, kron, A)
@@ -365,5 +367,76 @@ pdm_status pdm_kernel_dist(pdm_k *k)
         dist_of(k, x, y, dtype);
     pdm_tensor_deinit(&x_temp);
     pdm_tensor_deinit(&y_temp);
+    return k->status;
+}
+
+/* ---- check_numerics ------------------------------------------------------------------------- */
+
+typedef struct numbers {
+    int64_t nans, infs, zeros;
+    double most, least, sum; /* the first two as comparisons with the first element fall */
+} numbers;
+
+static numbers numbers_of(const pdm_tensor *x)
+{
+    const int64_t count = pdm_tensor_count(x);
+    numbers n = {0};
+
+    for (int64_t i = 0; i < count; i++) {
+        const double v = pdm_get_double(x, i);
+        n.nans += isnan(v) != 0;
+        n.infs += isinf(v) != 0;
+        n.zeros += v == 0;
+        n.most = i == 0 || v > n.most ? v : n.most;
+        n.least = i == 0 || v < n.least ? v : n.least;
+        n.sum += v;
+    }
+    return n;
+}
+
+static void tell_numbers(pdm_k *k, const char *op, const char *name, const numbers *n)
+{
+    pdm_buf buf;
+
+    pdm_buf_init(&buf);
+    pdm_buf_printf(&buf, "op %s, tensor %s: %lld NaN, %lld infinite, %lld zero, from ", op, name,
+                   (long long)n->nans, (long long)n->infs, (long long)n->zeros);
+    pdm_buf_double(&buf, n->least);
+    pdm_buf_puts(&buf, " to ");
+    pdm_buf_double(&buf, n->most);
+    pdm_buf_putc(&buf, '\n');
+    if (k->print && pdm_buf_ok(&buf))
+        k->print(k->print_self, buf.data);
+    pdm_buf_deinit(&buf);
+}
+
+/* NaN and infinities are an error at level 0; from level 3 on all tensors are told. */
+pdm_status pdm_kernel_check_numerics(pdm_k *k)
+{
+    const pdm_tensor *x = pdm_k_in(k, 0);
+    const char *op = pdm_k_has_attr(k, "op_type") ? pdm_k_str(k, "op_type") : "";
+    const char *name = pdm_k_has_attr(k, "var_name") ? pdm_k_str(k, "var_name") : "";
+    const int64_t level = pdm_k_int_or(k, "check_nan_inf_level", 0), three[1] = {3};
+
+    if (!x)
+        return k->status;
+    if (!pdm_dtype_is_float(x->dtype))
+        return pdm_k_unsupported_dtype(k, x->dtype);
+    const numbers n = numbers_of(x);
+    const int64_t count = pdm_tensor_count(x);
+    if (n.nans || n.infs || level >= 3)
+        tell_numbers(k, op, name, &n);
+    if ((n.nans || n.infs) && level == 0)
+        return pdm_k_fail(k, "op %s, tensor %s: %lld NaN and %lld infinite values", op, name,
+                          (long long)n.nans, (long long)n.infs);
+    int64_t *stats = pdm_k_wants(k, 0) ? pdm_k_out(k, 0, PDM_I64, 1, three) : NULL;
+    float *values = pdm_k_wants(k, 1) ? pdm_k_out(k, 1, PDM_F32, 1, three) : NULL;
+    if (stats)
+        memcpy(stats, (const int64_t[]){n.nans, n.infs, n.zeros}, 3 * sizeof *stats);
+    if (values) {
+        values[0] = (float)n.most;
+        values[1] = (float)n.least;
+        values[2] = count > 0 ? (float)(n.sum / (double)count) : 0;
+    }
     return k->status;
 }

@@ -20,9 +20,10 @@ static void take_scales(pdm_k *k, pdm_nn_interp *p, const double *scales, size_t
             return;
         }
         const size_t d = 3 - n + i;
-        p->scale[d] = scale;
-        const double size = pdm_k_before(k, PDM_DIFF_INTERP) ? (double)((float)p->w.in[d] * scale)
-                                      : (double)p->w.in[d] * scales[count == 1 ? 0 : i];
+        p->scale[d] = scales[count == 1 ? 0 : i];
+        const double size = pdm_k_before(k, PDM_DIFF_INTERP)
+                                ? (double)((float)p->w.in[d] * scale)
+                                : (double)p->w.in[d] * scales[count == 1 ? 0 : i];
         p->w.out[d] = size < 1e9 ? (int64_t)size : -1;
     }
 }
@@ -82,7 +83,7 @@ static int64_t within(int64_t i, int64_t n)
 }
 
 /* Input elements for one output element; single precision, as it decides which they are. */
-static float ratio_of(const pdm_nn_interp *p, int d)
+float pdm_nn_interp_ratio(const pdm_nn_interp *p, int d)
 {
     const int64_t in = p->w.in[d], out = p->w.out[d];
 
@@ -90,7 +91,7 @@ static float ratio_of(const pdm_nn_interp *p, int d)
         return 0;
     if (p->align_corners)
         return (float)(in - 1) / (float)(out - 1);
-    return p->scale[d] > 0 ? (float)(1.0 / (double)p->scale[d]) : (float)in / (float)out;
+    return p->scale[d] > 0 ? (float)(1.0 / p->scale[d]) : (float)in / (float)out;
 }
 
 static void cubic_weights(double t, double *weight)
@@ -134,7 +135,7 @@ static bool make_axis(pdm_k *k, pdm_nn_interp *p, int d)
 {
     pdm_nn_interp_axis *a = &p->axes[d];
     const size_t n = (size_t)p->w.out[d] * PDM_INTERP_TAPS;
-    const float ratio = ratio_of(p, d);
+    const float ratio = pdm_nn_interp_ratio(p, d);
 
     a->taps = 3 - d > p->w.spatial              ? 1
               : p->method == PDM_INTERP_NEAREST ? 1
@@ -236,7 +237,7 @@ static void rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-bool pdm_nn_interp_begin(pdm_k *k, pdm_nn_interp *p)
+bool pdm_nn_interp_sizes(pdm_k *k, pdm_nn_interp *p)
 {
     int64_t dims[PDM_MAX_RANK];
 
@@ -257,7 +258,13 @@ bool pdm_nn_interp_begin(pdm_k *k, pdm_nn_interp *p)
         return false;
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.in, p->xs);
     pdm_nn_window_strides(&p->w, p->w.channels, p->w.out, p->os);
-    return make_axis(k, p, 0) && make_axis(k, p, 1) && make_axis(k, p, 2);
+    return true;
+}
+
+bool pdm_nn_interp_begin(pdm_k *k, pdm_nn_interp *p)
+{
+    return pdm_nn_interp_sizes(k, p) && make_axis(k, p, 0) && make_axis(k, p, 1) &&
+           make_axis(k, p, 2);
 }
 
 static pdm_status interpolate(pdm_k *k, pdm_nn_interp *p)

@@ -20,13 +20,17 @@ typedef struct pdm_nn_interp {
     enum { PDM_INTERP_NEAREST, PDM_INTERP_LINEAR, PDM_INTERP_CUBIC } method;
     bool align_corners;
     int64_t align_mode;
-    float scale[3]; /* 0: not given */
+    double scale[3]; /* 0: not given */
     pdm_nn_interp_axis axes[3];
     int64_t xs[5], os[5];
 } pdm_nn_interp;
 
-/* Read the call (method is set), make its result and the tables, which last as long as the call.
- * False: it has failed, nobody wants the result, or it is empty. */
+/* Read the call (method is set) and make its result. False: it has failed, nobody wants the result,
+ * or it is empty. */
+bool pdm_nn_interp_sizes(pdm_k *k, pdm_nn_interp *p);
+/* The same, and the tables, which last as long as the call. */
 bool pdm_nn_interp_begin(pdm_k *k, pdm_nn_interp *p);
+/* Input elements for one output element along a dim. */
+float pdm_nn_interp_ratio(const pdm_nn_interp *p, int d);
 
 #endif

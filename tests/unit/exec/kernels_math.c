@@ -49,6 +49,14 @@ typedef struct row {
 #define NONE {.dtype = PDM_UNDEFINED}
 
 static const row rows[] = {
+    /* checks: an error is what they are for */
+    {"pd_op.accuracy_check", {F(2, 1, NAN_), F(2, 1, NAN_)}, {{"equal_nan", 1}}, .want = B(2, 1, 1)},
+    {"pd_op.accuracy_check", {F(2, 1, NAN_), F(2, 1, NAN_)}, .want = NONE},
+    {"pd_op.accuracy_check", {L(2, 1, 2), L(2, 1, 3)}, .want = NONE},
+    {"pd_op.check_numerics", {F(3, 0, 2, -1)}, .want = L(3, 0, 0, 1)},
+    {"pd_op.check_numerics", {F(2, 0, NAN_)}, .want = NONE},
+    {"pd_op.check_numerics", {F(3, 0, NAN_, INF_)}, {{"check_nan_inf_level", 1}}, .want = L(3, 1, 1, 1)},
+    {"pd_op.check_numerics", {L(1, 0)}, .want = NONE},
     /* division */
     {"pd_op.divide", {I(4, 7, -7, 7, -7), I(4, 2, 2, -2, -2)}, .want = I(4, 3, -3, -3, 3)},
     {"pd_op.divide", {I(1, 7), I(1, 0)}, .want = NONE},
