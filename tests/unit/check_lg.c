@@ -8,7 +8,8 @@
     X(lg_schema)  \
     X(lg_dump)   \
     X(lg_graph)  \
-    X(lg_cinn)   \
+    X(lg_cinn)    \
+    X(lg_programs) \
     X(lg_random)
 
 PDM_UNIT_MAIN(SUITES)

@@ -30,6 +30,7 @@ tests_unit_check_lg_LDADD = $(PDM_LG_LIBS) $(CHECK_LIBS)
 tests_unit_check_lg_SOURCES = \
 	tests/unit/lg/check.c \
 	tests/unit/lg/cinn.c \
+	tests/unit/lg/cinn_programs.c \
 	tests/unit/lg/cinn_random.c \
 	tests/unit/lg/draft.c \
 	tests/unit/lg/draft.h \
