@@ -1,9 +1,13 @@
 /*
  * First each op joins the group of its consumers when they are all in one group of its own kind
  * (eligible or not). Such a group has one last op, the only one with consumers elsewhere, so the
- * order of last ops is an order of groups. Then groups absorb eligible consumers that they reach in
- * no other way, until nothing changes. The order of groups is kept up to date, which bounds the
- * search for other ways to the groups between the two.
+ * order of last ops is an order of groups.
+ *
+ * Then each eligible group, in that order, absorbs eligible consumers that it reaches in no other
+ * way, looking at what it leads to in the order of groups. What comes first among what it leads to
+ * and cannot be absorbed is not eligible, so all that depends on it stays out for good: a group that
+ * has had its turn never needs another. What it absorbed moves the group behind others, and what
+ * depends on it behind itself.
  */
 #include "legacy_graph/detector.h"
 
@@ -76,8 +80,10 @@ static pdm_status rank_ops(const pdm_lg_graph *graph, uint32_t **out_rank)
 
 typedef struct group {
     bool eligible;
+    bool done; /* it has absorbed what it can */
     uint32_t position;
-    uint32_t direct, reached, expanded; /* stamps of the search at hand */
+    /* Stamps: a consumer of the group at hand, what it leads to by others, waiting. */
+    uint32_t direct, reached, queued;
     struct {
         uint32_t *v; /* groups, perhaps merged since, perhaps twice */
         size_t n, cap;
@@ -94,10 +100,12 @@ typedef struct detector {
     uint32_t *at;          /* by position: group, or NONE */
     size_t num_positions;
     uint32_t stamp;
+    size_t open; /* eligible consumers that wait, and may be absorbed */
+    uint64_t steps;
     struct {
         uint32_t *v;
         size_t n, cap;
-    } stack, later;
+    } queue, later; /* queue: a heap, the least position first */
 } detector;
 
 static uint32_t find(detector *d, uint32_t i)
@@ -165,45 +173,81 @@ static pdm_status make_groups(detector *d)
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
-/* Name each consumer of a group once, by the group that it is in now. */
-static void refresh(detector *d, uint32_t of)
+static uint32_t position_of(const detector *d, uint32_t g)
 {
-    group *g = &d->groups[of];
-    size_t n = 0;
-
-    d->stamp++;
-    for (size_t i = 0; i < g->consumers.n; i++) {
-        const uint32_t to = find(d, g->consumers.v[i]);
-        if (to == of || d->groups[to].direct == d->stamp)
-            continue;
-        d->groups[to].direct = d->stamp;
-        g->consumers.v[n++] = to;
-    }
-    g->consumers.n = n;
+    return d->groups[g].position;
 }
 
-/* Mark what the consumers of a group lead to, as far as position limit. */
-static pdm_status search(detector *d, const group *g, uint32_t limit)
+static pdm_status enqueue(detector *d, uint32_t g)
 {
-    d->stack.n = 0;
-    for (size_t i = 0; i < g->consumers.n; i++) {
-        if (!PDM_VEC_PUSH(&d->stack, g->consumers.v[i]))
-            return PDM_NOMEM;
+    size_t i = d->queue.n;
+
+    if (d->groups[g].queued == d->stamp)
+        return PDM_OK;
+    d->groups[g].queued = d->stamp;
+    if (!PDM_VEC_PUSH(&d->queue, g))
+        return PDM_NOMEM;
+    for (; i > 0 && position_of(d, g) < position_of(d, d->queue.v[(i - 1) / 2]); i = (i - 1) / 2)
+        d->queue.v[i] = d->queue.v[(i - 1) / 2];
+    d->queue.v[i] = g;
+    return PDM_OK;
+}
+
+static uint32_t dequeue(detector *d)
+{
+    const uint32_t top = d->queue.v[0], last = d->queue.v[--d->queue.n];
+    const size_t n = d->queue.n;
+    size_t i = 0;
+
+    for (size_t child = 1; child < n; child = 2 * i + 1) {
+        if (child + 1 < n && position_of(d, d->queue.v[child + 1]) < position_of(d, d->queue.v[child]))
+            child++;
+        if (position_of(d, last) <= position_of(d, d->queue.v[child]))
+            break;
+        d->queue.v[i] = d->queue.v[child];
+        i = child;
     }
-    while (d->stack.n > 0) {
-        group *x = &d->groups[d->stack.v[--d->stack.n]];
-        if (x->expanded == d->stamp || x->position >= limit)
+    d->queue.v[i] = last;
+    return top;
+}
+
+/* What x leads to: consumers of the group at hand when x is in it, else what it cannot absorb. */
+static pdm_status look_behind(detector *d, uint32_t into, const group *x, bool inside)
+{
+    for (size_t i = 0; i < x->consumers.n; i++) {
+        const uint32_t to = find(d, x->consumers.v[i]);
+        group *y = &d->groups[to];
+        d->steps++;
+        if (to == into || y == x)
             continue;
-        x->expanded = d->stamp;
-        for (size_t i = 0; i < x->consumers.n; i++) {
-            const uint32_t y = find(d, x->consumers.v[i]);
-            if (&d->groups[y] == x || d->groups[y].position > limit)
-                continue;
-            d->groups[y].reached = d->stamp;
-            if (d->groups[y].expanded != d->stamp && !PDM_VEC_PUSH(&d->stack, y))
-                return PDM_NOMEM;
+        if (inside && y->direct != d->stamp) {
+            y->direct = d->stamp;
+            d->open += y->eligible && y->reached != d->stamp;
+        } else if (!inside && y->reached != d->stamp) {
+            y->reached = d->stamp;
+            d->open -= y->eligible && y->direct == d->stamp;
         }
+        PDM_TRY(enqueue(d, to));
     }
+    return PDM_OK;
+}
+
+static pdm_status merge(detector *d, uint32_t into, uint32_t from)
+{
+    group *a = &d->groups[into], *b = &d->groups[from];
+
+    d->parent[from] = into;
+    if (a->consumers.n < b->consumers.n) { /* the shorter list is copied */
+        const group t = *a;
+        a->consumers = b->consumers;
+        b->consumers = t.consumers;
+    }
+    if (!PDM_VEC_RESERVE(&a->consumers, a->consumers.n + b->consumers.n))
+        return PDM_NOMEM;
+    for (size_t i = 0; i < b->consumers.n; i++)
+        a->consumers.v[a->consumers.n++] = b->consumers.v[i];
+    d->steps += b->consumers.n;
+    PDM_VEC_FREE(&b->consumers);
     return PDM_OK;
 }
 
@@ -213,6 +257,7 @@ static pdm_status reorder(detector *d, uint32_t merged, uint32_t last)
     uint32_t to = d->groups[merged].position;
 
     d->later.n = 0;
+    d->steps += last - to;
     for (uint32_t p = to; p <= last; p++) {
         const uint32_t x = d->at[p];
         d->at[p] = NONE;
@@ -235,67 +280,39 @@ static pdm_status reorder(detector *d, uint32_t merged, uint32_t last)
     return PDM_OK;
 }
 
-static pdm_status merge(detector *d, uint32_t into, uint32_t from)
+/* All consumers that the group can absorb, and theirs. */
+static pdm_status absorb(detector *d, uint32_t into)
 {
-    group *a = &d->groups[into], *b = &d->groups[from];
+    uint32_t last = d->groups[into].position;
 
-    if (!PDM_VEC_RESERVE(&a->consumers, a->consumers.n + b->consumers.n))
-        return PDM_NOMEM;
-    for (size_t i = 0; i < b->consumers.n; i++)
-        a->consumers.v[a->consumers.n++] = b->consumers.v[i];
-    PDM_VEC_FREE(&b->consumers);
-    d->parent[from] = into;
-    return PDM_OK;
-}
-
-/* One round: all consumers that can be absorbed now. */
-static pdm_status absorb(detector *d, uint32_t index, bool *out_changed)
-{
-    group *g = &d->groups[index];
-    uint32_t limit = 0, last = 0;
-    bool any = false;
-
-    *out_changed = false;
-    refresh(d, index);
-    for (size_t i = 0; i < g->consumers.n; i++) {
-        const group *c = &d->groups[g->consumers.v[i]];
-        any |= c->eligible;
-        if (c->eligible && c->position > limit)
-            limit = c->position;
-    }
-    if (!any)
-        return PDM_OK;
-    PDM_TRY(search(d, g, limit));
-    const size_t n = g->consumers.n;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t c = g->consumers.v[i];
-        if (!d->groups[c].eligible || d->groups[c].reached == d->stamp)
+    d->stamp++;
+    d->queue.n = d->open = 0;
+    PDM_TRY(look_behind(d, into, &d->groups[into], true));
+    while (d->open > 0) {
+        const uint32_t x = dequeue(d);
+        group *g = &d->groups[x];
+        const bool joins = g->eligible && g->reached != d->stamp;
+        d->open -= joins;
+        /* A group that had its turn brings nothing that can be absorbed. */
+        if (!joins || !g->done || d->open > 0)
+            PDM_TRY(look_behind(d, into, g, joins));
+        if (!joins)
             continue;
-        if (d->groups[c].position > last)
-            last = d->groups[c].position;
-        PDM_TRY(merge(d, index, c));
-        *out_changed = true;
+        last = g->position;
+        PDM_TRY(merge(d, into, x));
     }
-    return *out_changed ? reorder(d, index, last) : PDM_OK;
+    d->groups[into].done = true;
+    return reorder(d, into, last);
 }
 
 static pdm_status absorb_all(detector *d)
 {
-    bool again = true, changed;
-
-    while (again) {
-        again = false;
-        for (uint32_t p = 0; p < d->num_positions;) {
-            const uint32_t g = d->at[p];
-            if (g == NONE || !d->groups[g].eligible) {
-                p++;
-                continue;
-            }
-            PDM_TRY(absorb(d, g, &changed));
-            again |= changed;
-            if (!changed)
-                p++; /* else whatever stands here now comes next */
-        }
+    for (uint32_t p = 0; p < d->num_positions;) {
+        const uint32_t g = d->at[p];
+        if (g == NONE || !d->groups[g].eligible || d->groups[g].done)
+            p++;
+        else
+            PDM_TRY(absorb(d, g)); /* whatever stands here now comes next */
     }
     return PDM_OK;
 }
@@ -373,6 +390,7 @@ pdm_status pdm_lg_detect(const pdm_lg_graph *graph, const bool *eligible, pdm_di
     *out_clusters = (pdm_lg_clusters){.n = 0};
     pdm_arena_init(&out_clusters->arena);
     const pdm_status status = detect(&d, sink, out_clusters);
+    out_clusters->steps = d.steps;
     for (size_t i = 0; d.groups && i < d.order.n; i++)
         PDM_VEC_FREE(&d.groups[i].consumers);
     free(d.index_of);
@@ -380,7 +398,7 @@ pdm_status pdm_lg_detect(const pdm_lg_graph *graph, const bool *eligible, pdm_di
     free(d.groups);
     free(d.at);
     PDM_VEC_FREE(&d.order);
-    PDM_VEC_FREE(&d.stack);
+    PDM_VEC_FREE(&d.queue);
     PDM_VEC_FREE(&d.later);
     return status;
 }

@@ -23,6 +23,7 @@ typedef struct pdm_lg_clusters {
     pdm_arena arena;
     pdm_lg_cluster *v; /* from inputs to outputs */
     size_t n;
+    uint64_t steps; /* that the search took, for tests: the same on every machine */
 } pdm_lg_clusters;
 
 /* eligible: by id of op nodes. out_clusters is the caller's to deinit in any case. A graph with a
