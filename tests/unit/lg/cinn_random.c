@@ -2,8 +2,8 @@
  * Properties of build_cinn_pass on random graphs, which are the same in every run:
  *
  * - structure: 10,000 graphs of 1 to 200 ops with random eligibility, made of nodes in random order;
- * - meaning: 10,000 programs that write names many times, run before and after the pass by an
- *   interpreter in which an op's output is a hash of its inputs.
+ * - meaning: 10,000 programs that write names many times, with branches and loops in blocks of their own, run before and
+ *   after the pass by an interpreter in which an op's output is a hash of its inputs.
  */
 #include <check.h>
 #include <stdio.h>
@@ -42,11 +42,13 @@ static size_t random_size(void)
 
 typedef struct plan_op {
     bool eligible;
-    int in[MOST_IN]; /* variables; -1: one of its own that nothing writes */
+    int in[MOST_IN]; /* variables; OWN: one of its own that nothing writes; EMPTY: no variable */
     size_t num_in, num_out;
     int out[MOST_OUT];
     int after; /* an op that a control dependency puts before; -1: none */
 } plan_op;
+
+enum { OWN = -1, EMPTY = -2 };
 
 static plan_op ops[MOST_OPS];
 static size_t num_ops;
@@ -65,12 +67,16 @@ static void plan_graph(void)
         op->num_in = below(MOST_IN + 1);
         for (size_t k = 0; k < op->num_in; k++) {
             const size_t back = 1 + below(below(8) ? reach : (size_t)num_vars + 1);
-            op->in[k] = back <= (size_t)num_vars ? num_vars - (int)back : -1;
+            op->in[k] = back <= (size_t)num_vars ? num_vars - (int)back : below(4) ? OWN : EMPTY;
         }
         op->after = i > 0 && below(8) == 0 ? (int)below(i) : -1;
         op->num_out = 1 + below(MOST_OUT);
-        for (size_t k = 0; k < op->num_out; k++)
-            writer[op->out[k] = num_vars++] = i;
+        for (size_t k = 0; k < op->num_out; k++) {
+            if (k > 0 && below(16) == 0)
+                op->out[k] = op->out[0]; /* named twice */
+            else
+                writer[op->out[k] = num_vars++] = i;
+        }
     }
 }
 
@@ -95,8 +101,10 @@ static pdm_lg_node *make_op(size_t i)
     for (size_t k = 0; k < op->num_in; k++) {
         if (op->in[k] >= 0)
             used += (size_t)snprintf(in + used, sizeof in - used, "v%03d,", op->in[k]);
-        else
+        else if (op->in[k] == OWN)
             used += (size_t)snprintf(in + used, sizeof in - used, "p%03zu_%zu,", i, k);
+        else
+            used += (size_t)snprintf(in + used, sizeof in - used, "%s,", PDM_LG_EMPTY_VAR);
     }
     used = strlen(out);
     for (size_t k = 0; k < op->num_out; k++)
@@ -111,7 +119,9 @@ static void link_op(size_t i, pdm_lg_node **op_nodes, pdm_lg_node **var_nodes)
 
     for (size_t k = 0; k < op->num_in; k++) {
         snprintf(name, sizeof name, "p%03zu_%zu", i, k);
-        pdm_lg_node *var = op->in[k] >= 0 ? var_nodes[op->in[k]] : draft_param(name);
+        pdm_lg_node *var = op->in[k] >= 0     ? var_nodes[op->in[k]]
+                           : op->in[k] == OWN ? draft_param(name)
+                                              : draft_empty(PDM_LG_EMPTY_VAR);
         draft_in(op_nodes[i], var, NULL);
     }
     for (size_t k = 0; k < op->num_out; k++)
@@ -379,59 +389,98 @@ END_TEST
 
 /* ---- meaning --------------------------------------------------------------------------------- */
 
-enum { NAMES = 24, FETCHES = 6 };
+enum { NAMES = 24, FETCHES = 6, MOST_BLOCKS = 4 };
+
+#define BRANCH "branch" /* runs its block, or leaves everything as it was */
+#define LOOP   "loop"   /* runs it once, twice, or not at all */
 
 static const char *names[NAMES];
+
+/* Names of a block: in block 0 all that are used, elsewhere those that are its own, which hide others. */
+static void declare(pdm_lg_program *p, pdm_lg_block *block, size_t used)
+{
+    pdm_lg_var *vars = pdm_arena_calloc(&p->arena, used, sizeof *vars);
+
+    for (size_t i = 0; i < used; i++) {
+        if (block->idx > 0 && below(4))
+            continue;
+        vars[block->num_vars] = (pdm_lg_var){.name = names[i], .kind = PDM_LG_DENSE_TENSOR,
+                                             .dtype_number = -1,
+                                             .persistable = block->idx == 0 && i < 2};
+        pdm_map_put(&block->var_index, names[i])->value.num = block->num_vars++;
+    }
+    block->vars = vars;
+}
+
+static void random_op(pdm_lg_program *p, size_t used, const char *type, int32_t number, pdm_lg_op *op)
+{
+    pdm_lg_slot *slots = pdm_arena_calloc(&p->arena, 2, sizeof *slots);
+    const char **args = pdm_arena_calloc(&p->arena, MOST_IN + MOST_OUT, sizeof *args);
+    pdm_lg_attr *attrs = pdm_arena_calloc(&p->arena, 2, sizeof *attrs);
+
+    slots[0] = (pdm_lg_slot){"X", args, 1 + below(MOST_IN)};
+    slots[1] = (pdm_lg_slot){"Out", args + MOST_IN, 1 + below(MOST_OUT)};
+    for (size_t k = 0; k < MOST_IN + MOST_OUT; k++)
+        args[k] = names[below(used)]; /* outputs may be one twice */
+    attrs[0] = (pdm_lg_attr){.name = "number", .type = PDM_LG_INT, .u.i = number};
+    *op = (pdm_lg_op){.type = type,
+                      .inputs = slots, .num_inputs = 1,
+                      .outputs = slots + 1, .num_outputs = 1,
+                      .attrs = attrs, .num_attrs = 1};
+}
+
+/* Give an op that has none a block; type: BRANCH or LOOP. */
+static void give_block(pdm_lg_program *p, size_t used, int32_t parent)
+{
+    pdm_lg_block *to = &p->blocks[p->num_blocks], *from = &p->blocks[parent];
+    pdm_lg_op *op = (pdm_lg_op *)(uintptr_t)&from->ops[below(from->num_ops)];
+    const size_t n = 1 + below(4);
+    pdm_lg_op *list = pdm_arena_calloc(&p->arena, n, sizeof *list);
+    pdm_lg_attr *attrs = (pdm_lg_attr *)(uintptr_t)op->attrs;
+
+    if (op->num_attrs != 1 || op->num_outputs == 0)
+        return;
+    op->type = below(2) ? BRANCH : LOOP;
+    attrs[op->num_attrs++] =
+        (pdm_lg_attr){.name = "sub_block", .type = PDM_LG_BLOCK, .u.block = (int32_t)p->num_blocks};
+    *to = (pdm_lg_block){.idx = (int32_t)p->num_blocks++, .parent = parent, .forward_idx = -1,
+                         .ops = list, .num_ops = n};
+    declare(p, to, used);
+    for (size_t i = 0; i < n; i++)
+        random_op(p, used, "yes", 1000 * to->idx + (int32_t)i, &list[i]);
+}
 
 /* A program over few names: most ops write what was written before. */
 static pdm_lg_program *random_program(void)
 {
-    static pdm_lg_var vars[NAMES];
     pdm_lg_program *p;
     const size_t n = 1 + below(30), used = 3 + below(NAMES - 2), eligible_of_8 = 1 + below(8);
 
     DRAFT_HOLDS(pdm_lg_program_create("random", &p) == PDM_OK);
-    pdm_lg_block *block = pdm_arena_calloc(&p->arena, 1, sizeof *block);
-    pdm_lg_op *list = pdm_arena_calloc(&p->arena, n + FETCHES, sizeof *list);
+    p->blocks = pdm_arena_calloc(&p->arena, 1 + MOST_BLOCKS, sizeof *p->blocks);
+    p->num_blocks = 1;
     for (size_t i = 0; i < used; i++) {
         char text[32];
         snprintf(text, sizeof text, "n%zu", i);
         names[i] = pdm_intern_cstr(&p->strings, text);
-        vars[i] = (pdm_lg_var){.name = names[i], .kind = PDM_LG_DENSE_TENSOR, .dtype_number = -1,
-                               .persistable = i < 2};
-        pdm_map_put(&block->var_index, names[i])->value.num = i;
     }
-    for (size_t i = 0; i < n + FETCHES; i++) {
-        pdm_lg_slot *slots = pdm_arena_calloc(&p->arena, 2, sizeof *slots);
-        const char **args = pdm_arena_calloc(&p->arena, MOST_IN + MOST_OUT, sizeof *args);
-        pdm_lg_attr *attr = pdm_arena_calloc(&p->arena, 1, sizeof *attr);
-        pdm_lg_op *op = &list[i];
-        slots[0] = (pdm_lg_slot){"X", args, 1 + below(MOST_IN)};
-        slots[1] = (pdm_lg_slot){"Out", args + MOST_IN, 1 + below(MOST_OUT)};
-        for (size_t k = 0; k < MOST_IN + MOST_OUT; k++)
-            args[k] = names[below(used)];
-        *attr = (pdm_lg_attr){.name = "number", .type = PDM_LG_INT, .u.i = (int32_t)i};
-        *op = (pdm_lg_op){.type = below(8) < eligible_of_8 ? "yes" : "no",
-                          .inputs = slots, .num_inputs = 1,
-                          .outputs = slots + 1, .num_outputs = 1,
-                          .attrs = attr, .num_attrs = 1};
-        if (slots[1].num_args == 2 && args[MOST_IN] == args[MOST_IN + 1])
-            slots[1].num_args = 1;
-        if (i >= n) {
-            op->type = "fetch";
-            attr->name = "col";
-            attr->u.i -= (int32_t)n;
-            op->num_outputs = 0;
-            slots[0].num_args = 1;
-        }
+    pdm_lg_block *block = &p->blocks[0];
+    pdm_lg_op *list = pdm_arena_calloc(&p->arena, n + FETCHES, sizeof *list);
+    declare(p, block, used);
+    for (size_t i = 0; i < n; i++)
+        random_op(p, used, below(8) < eligible_of_8 ? "yes" : "no", (int32_t)i, &list[i]);
+    for (size_t i = 0; i < FETCHES; i++) {
+        pdm_lg_op *op = &list[n + i];
+        random_op(p, used, "fetch", (int32_t)i, op);
+        op->num_outputs = 0;
+        ((pdm_lg_slot *)(uintptr_t)op->inputs)->num_args = 1;
+        ((pdm_lg_attr *)(uintptr_t)op->attrs)->name = "col";
     }
     block->parent = block->forward_idx = -1;
-    block->vars = pdm_arena_memdup(&p->arena, vars, used * sizeof *vars);
-    block->num_vars = used;
     block->ops = list;
     block->num_ops = n + FETCHES;
-    p->blocks = block;
-    p->num_blocks = 1;
+    for (size_t i = below(2) * below(1 + MOST_BLOCKS); i > 0; i--)
+        give_block(p, used, (int32_t)below(p->num_blocks));
     return p;
 }
 
@@ -466,8 +515,52 @@ static void run_launch(const pdm_lg_op *op, pdm_lg_cinn_table *table, values *v)
     pdm_lg_program_destroy(program);
 }
 
+/* Values of names as a block sees them: its own, else those around it. */
+typedef struct frame {
+    const struct frame *outer;
+    const pdm_lg_block *block;
+    uint64_t *of;
+} frame;
+
+static uint64_t *value_of(const frame *f, const char *name)
+{
+    while (f->outer && !pdm_lg_block_var(f->block, name))
+        f = f->outer;
+    return &f->of[number_of(name)];
+}
+
+static void run_block(const pdm_lg_program *program, const frame *f);
+
+static void run_op(const pdm_lg_program *program, const frame *f, const pdm_lg_op *op)
+{
+    uint64_t hash = (uint64_t)pdm_lg_find_attr(op, "number")->u.i, times = 1;
+    const int32_t block = pdm_lg_sub_block(op);
+
+    for (size_t k = 0; k < op->inputs[0].num_args; k++) {
+        const uint64_t value = *value_of(f, op->inputs[0].args[k]);
+        hash = pdm_hash_bytes(&value, sizeof value, hash);
+    }
+    if (block >= 0)
+        times = hash % (!strcmp(op->type, BRANCH) ? 2 : 3);
+    for (uint64_t i = 0; i < times && block >= 0; i++) {
+        uint64_t own[NAMES] = {0};
+        const frame inner = {f, &program->blocks[block], own};
+        run_block(program, &inner);
+    }
+    for (size_t k = 0; k < op->outputs[0].num_args && times > 0; k++)
+        *value_of(f, op->outputs[0].args[k]) = hash + k;
+}
+
+static void run_block(const pdm_lg_program *program, const frame *f)
+{
+    for (size_t i = 0; i < f->block->num_ops; i++)
+        run_op(program, f, &f->block->ops[i]);
+}
+
 static void run(const pdm_lg_program *program, pdm_lg_cinn_table *table, values *v)
 {
+    const frame f = {NULL, &program->blocks[0], v->of};
+
     for (size_t i = 0; i < program->blocks[0].num_ops; i++) {
         const pdm_lg_op *op = &program->blocks[0].ops[i];
         if (!strcmp(op->type, PDM_LG_CINN_LAUNCH)) {
@@ -483,13 +576,7 @@ static void run(const pdm_lg_program *program, pdm_lg_cinn_table *table, values 
             v->num_fetched++;
             continue;
         }
-        uint64_t hash = (uint64_t)pdm_lg_find_attr(op, "number")->u.i;
-        for (size_t k = 0; k < op->inputs[0].num_args; k++) {
-            const uint64_t value = v->of[number_of(op->inputs[0].args[k])];
-            hash = pdm_hash_bytes(&value, sizeof value, hash);
-        }
-        for (size_t k = 0; k < op->outputs[0].num_args; k++)
-            v->of[number_of(op->outputs[0].args[k])] = hash + k;
+        run_op(program, &f, op);
     }
 }
 
