@@ -9,6 +9,7 @@
     X(lg_dump)   \
     X(lg_graph)  \
     X(lg_cinn)    \
+    X(lg_detector) \
     X(lg_programs) \
     X(lg_random)
 

@@ -32,6 +32,7 @@ tests_unit_check_lg_SOURCES = \
 	tests/unit/lg/cinn.c \
 	tests/unit/lg/cinn_programs.c \
 	tests/unit/lg/cinn_random.c \
+	tests/unit/lg/detector.c \
 	tests/unit/lg/draft.c \
 	tests/unit/lg/draft.h \
 	tests/unit/lg/dump.c \
