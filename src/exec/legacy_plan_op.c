@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "exec/legacy_impl.h"
+#include "exec/no_kernel.h"
 
 typedef PDM_VEC(uint32_t) places;
 
@@ -614,10 +615,11 @@ static pdm_status find_kernel(pdm_legacy_builder *b, pdm_legacy_op *op, const pd
     }
     op->fn = pdm_kernel_find(op->kernel);
     op->desc = pdm_ir_op_desc_find(op->kernel);
+    const char *reason = op->fn ? NULL : pdm_no_kernel_reason(op->kernel);
     if (!op->fn)
         return pdm_legacy_refuse(b, PDM_D_EXEC_KERNEL, op, NULL,
-                                 "op '%s' cannot be run: there is no kernel '%s'", op->op->type,
-                                 op->kernel);
+                                 "op '%s' cannot be run: there is no kernel '%s'%s%s", op->op->type,
+                                 op->kernel, reason ? ", since " : "", reason ? reason : "");
     return PDM_OK;
 }
 

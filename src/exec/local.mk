@@ -15,6 +15,9 @@ libpdm_exec_la_SOURCES = \
 	src/exec/kernel_table.c \
 	src/exec/memory.c \
 	src/exec/memory.h \
+	src/exec/no_kernel.c \
+	src/exec/no_kernel.def \
+	src/exec/no_kernel.h \
 	src/exec/plan.c \
 	src/exec/plan.h \
 	src/exec/plan_fold.c \

@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "exec/lower/lower.h"
+#include "exec/no_kernel.h"
+#include "ir/ir_t.h"
 
 typedef struct builder {
     pdm_exec_plan *plan;
@@ -15,14 +17,14 @@ typedef struct builder {
     const pdm_params *params;
     pdm_map slots;                    /* value -> slot + 1 */
     pdm_map stacks;                   /* cf.stack_create op -> number + 1 */
-    pdm_map missing;                  /* infos of ops without a kernel that were reported */
+    pdm_map missing;                  /* infos of ops without a kernel */
     PDM_VEC(pdm_exec_block *) owners; /* by slot: the block whose instructions give it its value */
     PDM_VEC(pdm_exec_list) lists;
     PDM_VEC(pdm_exec_port) inputs;
     PDM_VEC(pdm_exec_port) outputs;
     PDM_VEC(pdm_exec_param) prms;
     pdm_exec_block *current; /* block under construction */
-    bool fast;                  /* fast kernels where there are any */
+    bool fast;               /* fast kernels where there are any */
     pdm_status worst;
 } builder;
 
@@ -309,11 +311,8 @@ static pdm_status kernel(builder *b, pdm_exec_instr *instr)
         instr->reference = instr->fn;
         instr->fn = pdm_fast_find(name);
     }
-    if (!instr->fn && !pdm_map_find(&b->missing, op->info)) {
-        if (!pdm_map_put(&b->missing, op->info))
-            return PDM_NOMEM;
-        PDM_TRY(refuse(b, PDM_D_EXEC_KERNEL, op, "the op cannot be run: it has no kernel"));
-    }
+    if (!instr->fn && !pdm_map_put(&b->missing, op->info))
+        return PDM_NOMEM;
     PDM_TRY(operands(b, instr, 0));
     PDM_TRY(results(b, instr));
     if (op->info->desc)
@@ -557,6 +556,32 @@ static pdm_status read_params(builder *b)
     return status;
 }
 
+/* ---- ops without a kernel -------------------------------------------------------------------- */
+
+static pdm_status tell_missing(void *user, pdm_ir_op *op, const pdm_ir_place *place)
+{
+    builder *b = user;
+
+    if (!pdm_map_find(&b->missing, op->info))
+        return PDM_OK;
+    const char *reason = pdm_no_kernel_reason(pdm_ir_op_name(op));
+    pdm_loc loc = place_of(op);
+    if (loc.op_index < 0) {
+        loc.block = place->block;
+        loc.op_index = place->op_index;
+    }
+    b->worst = pdm_diag(b->sink, PDM_D_EXEC_KERNEL, &loc, NULL, "the op cannot be run: %s%s",
+                        reason ? "there is no kernel for it, since " : "there is no kernel for it",
+                        reason ? reason : "");
+    return PDM_OK;
+}
+
+/* All of them at once, where the program has them. */
+static pdm_status tell_all_missing(builder *b)
+{
+    return b->missing.count > 0 ? pdm_ir_visit(b->plan->module, b->sink, tell_missing, b) : PDM_OK;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int by_column(const void *a, const void *b)
@@ -676,8 +701,7 @@ pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *p
                                 const pdm_exec_plan_options *options, pdm_diag_sink *sink,
                                 pdm_exec_plan **out_plan)
 {
-    builder b = {
-        .sink = sink, .params = params, .worst = PDM_OK, .fast = options && options->fast};
+    builder b = {.sink = sink, .params = params, .worst = PDM_OK, .fast = options && options->fast};
     pdm_status status;
 
     b.plan = calloc(1, sizeof *b.plan);
@@ -689,6 +713,8 @@ pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *p
     if (status == PDM_OK)
         status = build_block(&b, (b.plan->lowered ? b.plan->lowered : module)->block, &b.plan->top);
     hand_over(&b);
+    if (status == PDM_OK)
+        status = tell_all_missing(&b);
     if (status == PDM_OK)
         status = b.worst;
     if (status == PDM_OK)

@@ -162,4 +162,26 @@ is_json "$dir/out" "a failure as JSON is JSON"
 exits 4 "a training program" run "$cases/bad_training_program" --random
 exits 3 "an invalid model" run "$cases/bad_no_blocks" --random
 exits 4 "an unknown op" run "$cases/bad_unknown_op" --random
+# While loops and branches have blocks of their own; their ops are told with the others.
+sed 's/"1\.scale"/"1.scale_sr"/' "$loop" >"$dir/rows.json"
+exits 4 "ops without kernels" run "$dir/rows.json" --random
+tap_is "$(sed 's/.*\(block [0-9]*, op [0-9]* ([^)]*): .*\)/\1/' "$dir/err" | sort -u)" "$(python3 - "$dir/rows.json" <<'PY'
+import json, sys
+
+name, found, count = "scale_sr", [], [0]
+def walk(block):
+    number = count[0]
+    count[0] += 1
+    for i, op in enumerate(block["ops"]):
+        if op["#"] == "1." + name:
+            found.append("block %d, op %d (pd_op.%s): the op cannot be run: there is no kernel for it, since it works on selected rows, "
+                         "which a loaded program cannot make [exec-kernel]" % (number, i, name))
+        for region in op.get("regions", []):
+            for inner in region["blocks"]:
+                walk(inner)
+for block in json.load(open(sys.argv[1]))["program"]["regions"][0]["blocks"]:
+    walk(block)
+print("\n".join(sorted(found)))
+PY
+)" "ops without kernels are all told, with their places"
 tap_done

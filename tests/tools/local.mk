@@ -1,6 +1,6 @@
 # Programs that tests run.
 check_PROGRAMS += tests/tools/pdm-coverage
-tests_tools_pdm_coverage_LDADD = $(PDM_TR_LIBS)
+tests_tools_pdm_coverage_LDADD = $(PDM_TR_LIBS) $(PDM_EXEC_LIBS)
 tests_tools_pdm_coverage_SOURCES = tests/tools/pdm-coverage.c
 
 check_PROGRAMS += tests/tools/pdm-infer

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/kernel.h"
+#include "exec/no_kernel.h"
 #include "exec/plan.h"
 #include "ir/text.h"
 
@@ -17,14 +19,17 @@ typedef struct program {
     pdm_ir_module *module;
     pdm_exec_plan *plan;
     pdm_exec_session *session;
-    char heard[512];
+    char heard[1024];
 } program;
 
 static void hear(void *user, const pdm_diagnostic *d)
 {
     program *p = user;
 
-    snprintf(p->heard, sizeof p->heard, "%s: %s", d->id, d->message);
+    const size_t used = strlen(p->heard);
+
+    snprintf(p->heard + used, sizeof p->heard - used, "%s: block %d, op %d (%s): %s\n", d->id,
+             (int)d->block, (int)d->op_index, d->op_type ? d->op_type : "", d->message);
 }
 
 #define T2 "tensor<2xf32>"
@@ -322,16 +327,50 @@ START_TEST(stacks)
 }
 END_TEST
 
+#define NOBODY(out) "(%" out ") = \"legacy.nobody_knows_this\" () {} : () -> " T2 "\n"
+
+/* All of them, in blocks inside too, with their places and the reason; lowering changes no place. */
 START_TEST(missing_kernels_are_told)
 {
-    program p;
+    static const char program_text[] =
+        X BOOL_INPUT NOBODY("a")
+        "(%r) = \"pd_op.if\" (%c) {} : (tensor<b>) -> " T2 " {\n"
+        "() = \"cf.yield\" (%x) {} : (" T2 ") -> ()\n"
+        "} else {\n"
+        "(%n) = \"pd_op.number_count\" (%x) {upper_range:2} : (" T2 ") -> " T2 "\n"
+        "() = \"cf.yield\" (%n) {} : (" T2 ") -> ()\n"
+        "}\n" NOBODY("b") FETCH("r", "0") FETCH("a", "1") FETCH("b", "2");
+    static const char want[] =
+        "exec-kernel: block 0, op 6 (legacy.nobody_knows_this): the op cannot be run: there is no kernel for it\n"
+        "exec-kernel: block 2, op 0 (pd_op.number_count): the op cannot be run: there is no kernel for it, since "
+        "Paddle computes it on GPUs only\n"
+        "exec-kernel: block 0, op 8 (legacy.nobody_knows_this): the op cannot be run: there is no kernel for it\n";
 
-    ck_assert_int_eq(
-        make_with(&p, "(%0) = \"legacy.nobody_knows_this\" () {} : () -> " T2 "\n" FETCH("0", "0"),
-                  NULL, NULL),
-        PDM_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(p.heard, "exec-kernel"));
-    end(&p);
+    for (int fast = 0; fast < 2; fast++) {
+        const pdm_exec_plan_options how = {.fast = fast == 1};
+        program p;
+        ck_assert_int_eq(make_with(&p, program_text, &how, NULL), PDM_UNSUPPORTED);
+        ck_assert_str_eq(p.heard, want);
+        end(&p);
+    }
+}
+END_TEST
+
+/* What is neither run nor listed would be told without a reason. */
+START_TEST(every_op_has_a_kernel_or_a_reason)
+{
+    /* The executor itself knows these. */
+    static const char *const known[] = {"pd_op.data", "pd_op.feed", "pd_op.fetch", "pd_op.if", "pd_op.while"};
+
+    for (size_t i = 0; i < pdm_ir_op_desc_count(); i++) {
+        const char *name = pdm_ir_op_desc_at(i)->name;
+        const bool kernel = pdm_kernel_find(name) != NULL, reason = pdm_no_kernel_reason(name) != NULL;
+        bool own = strncmp(name, "pd_op.", 6) != 0;
+        for (size_t j = 0; j < sizeof known / sizeof *known; j++)
+            own |= !strcmp(known[j], name);
+        ck_assert_msg(own || kernel || reason, "%s has neither a kernel nor a reason", name);
+        ck_assert_msg(!kernel || !reason, "%s has both a kernel and a reason", name);
+    }
 }
 END_TEST
 
@@ -517,6 +556,7 @@ Suite *pdm_suite_executor(void)
     tcase_add_test(tcase, cancelled_anywhere);
     tcase_add_test(tcase, stacks);
     tcase_add_test(tcase, missing_kernels_are_told);
+    tcase_add_test(tcase, every_op_has_a_kernel_or_a_reason);
     tcase_add_test(tcase, inputs_must_be_given);
     tcase_add_test(tcase, failures);
     tcase_add_test(tcase, observers_see_every_op);
