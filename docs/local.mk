@@ -1,4 +1,5 @@
 EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/cinn-pass.md docs/coverage.md \
+	docs/compiler.md \
 	docs/execution.md \
 	docs/legacy-interpreter.md \
 	docs/performance.md \

@@ -30,8 +30,9 @@ allow base base/ pdmigrate/pdmigrate.h
 allow legacy_graph base/ legacy_graph/ framework.pb-c.h pdmigrate/pdmigrate.h
 allow ir base/ ir/ pdmigrate/pdmigrate.h
 allow translator base/ legacy_graph/ ir/ translator/ pdmigrate/pdmigrate.h
-allow exec base/ legacy_graph/ ir/ exec/ pdmigrate/pdmigrate.h
-allow api base/ legacy_graph/ ir/ translator/ exec/ api/ pdmigrate/pdmigrate.h
+allow cinn base/ ir/ cinn/ pdmigrate/pdmigrate.h
+allow exec base/ legacy_graph/ ir/ cinn/ exec/ pdmigrate/pdmigrate.h
+allow api base/ legacy_graph/ ir/ translator/ cinn/ exec/ api/ pdmigrate/pdmigrate.h
 
 # The program includes the public header, and its own headers by their bare names.
 # shellcheck disable=SC2035,SC2046 # a list of names without blanks
@@ -50,6 +51,7 @@ tap_is "$(foreign '(protobuf-c/|.*pb-c\.h)' '^src/legacy_graph/')" "" "protobuf-
 tap_is "$(foreign '(cjson/)?cJSON' '^src/(ir/pir_json_read\.c|api/report\.c)$')" "" \
     "cJSON only in src/ir/pir_json_read.c and reports"
 
+tap_is "$(foreign 'llvm-c/' '^src/cinn/llvm/')" "" "LLVM only in src/cinn/llvm"
 tap_is "$(foreign 'zip\.h' '^src/base/npz\.c$')" "" "libzip only in src/base/npz.c"
 
 # Calls: what an archive leaves undefined must be defined in the archives below it.
@@ -78,7 +80,8 @@ calls base
 calls lg base pb
 calls ir base
 calls tr base lg ir
-calls exec base lg ir
-calls api base lg ir tr exec
+calls cinn base ir
+calls exec base lg ir cinn
+calls api base lg ir tr cinn exec
 
 tap_done

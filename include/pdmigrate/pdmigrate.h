@@ -158,9 +158,14 @@ PDM_API size_t pdm_model_num_ops(const pdm_model *model);
 PDM_API void pdm_model_each_op(const pdm_model *model,
                                void (*fn)(void *user, const char *type, int depth), void *user);
 
-typedef enum pdm_dump_format { PDM_DUMP_TEXT, PDM_DUMP_DOT } pdm_dump_format;
+typedef enum pdm_dump_format {
+    PDM_DUMP_TEXT,
+    PDM_DUMP_DOT,
+    PDM_DUMP_GROUPS, /* groups of ops that are compiled, when compilation is asked for */
+    PDM_DUMP_LOOP_IR /* the same, each with its loops */
+} pdm_dump_format;
 
-/* Print the whole program. *out_text is malloc'ed, NUL-terminated, and freed by the caller with
+/* Print the whole program. A legacy one is translated for groups. *out_text is malloc'ed, NUL-terminated, and freed by the caller with
  * pdm_free. */
 PDM_API PDM_MUST_USE pdm_status pdm_model_dump(const pdm_model *model, pdm_dump_format format,
                                                char **out_text);
@@ -287,6 +292,13 @@ typedef enum pdm_kernels {
     PDM_KERNELS_FAST       /* where there are any; results differ by rounding */
 } pdm_kernels;
 
+typedef enum pdm_compiler {
+    PDM_COMPILER_OFF,      /* nothing is compiled */
+    PDM_COMPILER_REFERENCE, /* compiled code is interpreted, slowly: to judge others by */
+    PDM_COMPILER_LLVM      /* machine code. Where the module for it is missing, a warning tells so and
+                              nothing is compiled */
+} pdm_compiler;
+
 typedef struct pdm_plan_options {
     size_t size;
     const char *const *fetch; /* legacy models: names of the outputs; replaces fetch ops */
@@ -294,6 +306,7 @@ typedef struct pdm_plan_options {
     bool any_shape; /* sessions take inputs of other shapes than the model declares */
     pdm_kernels kernels;
     bool as_before; /* in known differences (below) compute as 2.6 did, with reference kernels */
+    pdm_compiler compiler; /* makes one kernel of groups of ops; none with as_before */
 } pdm_plan_options;
 
 /*

@@ -1,18 +1,47 @@
 /* Programs as text and as dot graphs. */
 #include "api/api.h"
 
+#include "cinn/group.h"
+#include "exec/lower/lower.h"
 #include "ir/text.h"
 #include "legacy_graph/dump.h"
+#include "translator/translate.h"
+
+static pdm_status print_groups(const pdm_model *model, bool loop_ir, pdm_buf *buf)
+{
+    const pdm_tr_options options = {.allow_legacy = true,
+                                    .params = model->has_params ? &model->params : NULL};
+    const pdm_exec_lower_options how = {.group = true};
+    pdm_diag_sink sink = pdm_api_sink(model->context);
+    pdm_ir_module *owned = NULL, *grouped = NULL;
+    pdm_status status = PDM_OK;
+
+    if (model->kind == PDM_MODEL_LEGACY)
+        status = pdm_tr_translate(model->context->ir, model->context->schemas, model->legacy,
+                                  &options, &sink, &owned);
+    if (status == PDM_OK)
+        status = pdm_ir_verify(owned ? owned : model->pir, &sink);
+    if (status == PDM_OK)
+        status = pdm_exec_lower(owned ? owned : model->pir, &how, &grouped);
+    if (status == PDM_OK)
+        status = pdm_cinn_group_print(grouped, loop_ir, buf);
+    pdm_ir_module_destroy(grouped);
+    pdm_ir_module_destroy(owned);
+    return status;
+}
 
 pdm_status pdm_model_dump(const pdm_model *model, pdm_dump_format format, char **out_text)
 {
     pdm_buf buf;
+    pdm_status status = PDM_OK;
     char *text;
 
-    if (!model || !out_text || (format != PDM_DUMP_TEXT && format != PDM_DUMP_DOT))
+    if (!model || !out_text || format > PDM_DUMP_LOOP_IR)
         return PDM_INVALID_ARG;
     pdm_buf_init(&buf);
-    if (model->kind == PDM_MODEL_LEGACY) {
+    if (format >= PDM_DUMP_GROUPS) {
+        status = print_groups(model, format == PDM_DUMP_LOOP_IR, &buf);
+    } else if (model->kind == PDM_MODEL_LEGACY) {
         if (format == PDM_DUMP_TEXT)
             pdm_lg_dump_text(model->legacy, &buf);
         else
@@ -22,6 +51,10 @@ pdm_status pdm_model_dump(const pdm_model *model, pdm_dump_format format, char *
             pdm_ir_print(model->pir, &buf);
         else
             pdm_ir_print_dot(model->pir, &buf);
+    }
+    if (status != PDM_OK) {
+        pdm_buf_deinit(&buf);
+        return status;
     }
     text = pdm_buf_take(&buf);
     pdm_buf_deinit(&buf);

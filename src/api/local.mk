@@ -35,8 +35,9 @@ PDM_BASE_LIBS = libpdm_base.la $(PDM_LIBM)
 PDM_LG_LIBS = libpdm_lg.la $(PDM_BASE_LIBS) $(PROTOBUF_C_LIBS)
 PDM_IR_LIBS = libpdm_ir.la $(PDM_BASE_LIBS) $(CJSON_LIBS)
 PDM_TR_LIBS = libpdm_tr.la libpdm_lg.la $(PDM_IR_LIBS) $(PROTOBUF_C_LIBS)
-PDM_EXEC_LIBS = libpdm_exec.la libpdm_lg.la $(PDM_IR_LIBS) $(PROTOBUF_C_LIBS)
-PDM_API_LIBS = libpdm_api.la libpdm_exec.la $(PDM_TR_LIBS)
+PDM_CINN_LIBS = libpdm_cinn.la $(PDM_IR_LIBS)
+PDM_EXEC_LIBS = libpdm_exec.la libpdm_cinn.la libpdm_lg.la $(PDM_IR_LIBS) $(PROTOBUF_C_LIBS)
+PDM_API_LIBS = libpdm_api.la libpdm_exec.la libpdm_cinn.la $(PDM_TR_LIBS)
 
 lib_LTLIBRARIES += libpdmigrate.la
 libpdmigrate_la_SOURCES =

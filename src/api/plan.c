@@ -37,6 +37,19 @@ const pdm_ir_module *pdm_api_plan_module(const pdm_plan *plan)
     return plan->owned ? plan->owned : plan->model->pir;
 }
 
+static const char *backend_name(pdm_compiler compiler)
+{
+    switch (compiler) {
+    case PDM_COMPILER_OFF:
+        break;
+    case PDM_COMPILER_REFERENCE:
+        return "ref";
+    case PDM_COMPILER_LLVM:
+        return "llvm";
+    }
+    return NULL;
+}
+
 pdm_status pdm_plan_create(const pdm_model *model, const pdm_plan_options *options,
                            pdm_plan **out_plan)
 {
@@ -53,7 +66,8 @@ pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *o
     if (!model || !out_plan)
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
-    if ((given.num_fetch > 0 && !given.fetch) || given.kernels > PDM_KERNELS_FAST)
+    if ((given.num_fetch > 0 && !given.fetch) || given.kernels > PDM_KERNELS_FAST ||
+        given.compiler > PDM_COMPILER_LLVM)
         return PDM_INVALID_ARG;
     pdm_diag_sink sink = pdm_api_sink(model->context);
     pdm_plan *plan = calloc(1, sizeof *plan);
@@ -67,7 +81,8 @@ pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *o
         status = pdm_api_check_cancel(model->context);
     const pdm_exec_plan_options how = {.keep_all = keep_all || given.as_before,
                                        .fast = given.kernels == PDM_KERNELS_FAST &&
-                                               !given.as_before};
+                                               !given.as_before,
+                                       .compile = backend_name(given.compiler)};
     if (status == PDM_OK)
         status = pdm_exec_plan_create(module, &model->params, &how, &sink, &plan->exec);
     if (status != PDM_OK) {

@@ -99,7 +99,8 @@ static pdm_status prepare(runner *r)
                                    .fetch = options->fetch,
                                    .num_fetch = options->num_fetch,
                                    .any_shape = options->has[OPT_ANY_SHAPE],
-                                   .kernels = options->kernels};
+                                   .kernels = options->kernels,
+                                   .compiler = options->compiler};
     const pdm_session_options session = {
         .size = sizeof session,
         .threads = (unsigned)options->threads,

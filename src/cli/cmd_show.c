@@ -172,6 +172,28 @@ typedef struct view {
     histogram ops;
 } view;
 
+/* Options that print the program as a text of its own. */
+typedef struct text_view {
+    int option;
+    pdm_dump_format format;
+    const char *key; /* in JSON */
+} text_view;
+
+/* NULL: none was given. */
+static const text_view *view_of(const cli_options *options)
+{
+    static const text_view views[] = {{OPT_TEXT, PDM_DUMP_TEXT, "text"},
+                                      {OPT_DOT, PDM_DUMP_DOT, "dot"},
+                                      {OPT_GROUPS, PDM_DUMP_GROUPS, "groups"},
+                                      {OPT_LOOP_IR, PDM_DUMP_LOOP_IR, "loop_ir"}};
+
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        if (options->has[views[i].option])
+            return &views[i];
+    }
+    return NULL;
+}
+
 static pdm_status gather(pdm_context *context, const cli_options *options, view *v)
 {
     const pdm_load_options load = {.size = sizeof load,
@@ -182,9 +204,9 @@ static pdm_status gather(pdm_context *context, const cli_options *options, view 
 
     if (status != PDM_OK)
         return status;
-    if (options->has[OPT_TEXT] || options->has[OPT_DOT])
-        return pdm_model_dump(v->model, options->has[OPT_TEXT] ? PDM_DUMP_TEXT : PDM_DUMP_DOT,
-                              &v->text);
+    const text_view *form = view_of(options);
+    if (form)
+        return pdm_model_dump(v->model, form->format, &v->text);
     if (options->has[OPT_OPS])
         return count_ops(v->model, &v->ops);
     return PDM_OK;
@@ -196,7 +218,7 @@ static void print_json(const view *v, const cli_options *options)
     if (options->has[OPT_OPS])
         ops_json(&v->ops);
     if (v->text) {
-        printf(", \"%s\": ", options->has[OPT_TEXT] ? "text" : "dot");
+        printf(", \"%s\": ", view_of(options)->key);
         cli_json_string(stdout, v->text);
     }
 }

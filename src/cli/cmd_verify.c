@@ -92,8 +92,9 @@ static uint64_t max_iterations(const verifier *v)
 
 /* ---- running both sides ---------------------------------------------------------------------- */
 
-static pdm_status make_side(verifier *v, const pdm_model *model, pdm_kernels kernels,
-                            bool as_before, side *out)
+/* as_asked: with the kernels and the compiler of the options; else reference kernels. */
+static pdm_status make_side(verifier *v, const pdm_model *model, bool as_asked, bool as_before,
+                            side *out)
 {
     const cli_options *o = v->options;
     const bool legacy = pdm_model_get_kind(model) == PDM_MODEL_LEGACY;
@@ -101,7 +102,8 @@ static pdm_status make_side(verifier *v, const pdm_model *model, pdm_kernels ker
                                    .fetch = legacy ? o->fetch : NULL,
                                    .num_fetch = legacy ? o->num_fetch : 0,
                                    .any_shape = o->has[OPT_ANY_SHAPE],
-                                   .kernels = kernels,
+                                   .kernels = as_asked ? o->kernels : PDM_KERNELS_REFERENCE,
+                                   .compiler = as_asked ? o->compiler : PDM_COMPILER_OFF,
                                    .as_before = as_before};
     const pdm_session_options session = {.size = sizeof session,
                                          .threads = (unsigned)o->threads,
@@ -132,18 +134,24 @@ static const pdm_model *tested_model(const verifier *v)
     return v->other ? v->other : v->model;
 }
 
+/* Whether what is judged may differ from reference kernels. */
+static bool is_fast(const cli_options *o)
+{
+    return o->kernels == PDM_KERNELS_FAST || o->compiler != PDM_COMPILER_OFF;
+}
+
 static pdm_status prepare(verifier *v)
 {
     const cli_options *o = v->options;
     const pdm_load_options load = {.size = sizeof load, .params_path = o->arg[OPT_PARAMS]};
-    const bool fast = o->kernels == PDM_KERNELS_FAST;
+    const bool fast = is_fast(o);
 
     TRY(pdm_model_load(v->context, o->model, &load, &v->model));
     if (o->other)
         TRY(pdm_model_load(v->context, o->other, NULL, &v->other));
-    TRY(make_side(v, tested_model(v), o->kernels, false, &v->tested));
+    TRY(make_side(v, tested_model(v), true, false, &v->tested));
     if (pdm_model_get_kind(v->model) == PDM_MODEL_PIR && (v->other || fast))
-        TRY(make_side(v, v->model, PDM_KERNELS_REFERENCE, false, &v->reference));
+        TRY(make_side(v, v->model, false, false, &v->reference));
     return PDM_OK;
 }
 
@@ -166,7 +174,7 @@ static pdm_status run_reference(verifier *v, const pdm_bundle *inputs, pdm_bundl
         return pdm_legacy_runner_run(v->legacy, inputs, expected);
     }
     if (!v->reference.session) {
-        cli_usage(v->report, "give recorded outputs with --io, a second model, or --kernels fast",
+        cli_usage(v->report, "give recorded outputs with --io, a second model, --kernels fast or --compile llvm",
                   "there is nothing to compare a PIR model with");
         return PDM_INVALID_ARG;
     }
@@ -440,13 +448,13 @@ static pdm_status take_causes(const pdm_session *session, verify_row *row)
 }
 
 /* A run that is only to explain something: when it fails, it explains nothing. */
-static pdm_status try_side(verifier *v, pdm_kernels kernels, bool as_before, side *s,
-                           const pdm_bundle *inputs, pdm_bundle *outputs, bool *out_ran)
+static pdm_status try_side(verifier *v, bool as_before, side *s, const pdm_bundle *inputs,
+                           pdm_bundle *outputs, bool *out_ran)
 {
     const bool muted = v->report->muted;
 
     v->report->muted = true;
-    pdm_status status = make_side(v, tested_model(v), kernels, as_before, s);
+    pdm_status status = make_side(v, tested_model(v), false, as_before, s);
     if (status == PDM_OK)
         status = run_side(s, inputs, outputs);
     v->report->muted = muted;
@@ -454,13 +462,13 @@ static pdm_status try_side(verifier *v, pdm_kernels kernels, bool as_before, sid
     return status == PDM_NOMEM || status == PDM_CANCELLED ? status : PDM_OK;
 }
 
-/* With fast kernels: whether the reference kernels agree where those do not. */
+/* With fast or compiled kernels: whether the reference kernels agree where those do not. */
 static pdm_status blame_kernels(verifier *v, size_t first, const pdm_bundle *inputs,
                                 const pdm_bundle *expected, pdm_bundle *outputs)
 {
     bool ran, agrees;
 
-    TRY(try_side(v, PDM_KERNELS_REFERENCE, false, &v->plain, inputs, outputs, &ran));
+    TRY(try_side(v, false, &v->plain, inputs, outputs, &ran));
     for (size_t i = first; ran && i < v->result.num_rows; i++) {
         if (verify_agrees(&v->result.rows[i]))
             continue;
@@ -479,7 +487,7 @@ static pdm_status ask_before(verifier *v, size_t first, const pdm_bundle *inputs
 {
     bool ran, agrees;
 
-    TRY(try_side(v, PDM_KERNELS_REFERENCE, true, &v->before, inputs, outputs, &ran));
+    TRY(try_side(v, true, &v->before, inputs, outputs, &ran));
     for (size_t i = first; ran && i < v->result.num_rows; i++) {
         if (verify_agrees(&v->result.rows[i]) || v->result.rows[i].missing)
             continue;
@@ -508,7 +516,7 @@ static pdm_status explain(verifier *v, size_t first, bool recorded, const pdm_bu
     }
     if (different == 0)
         return PDM_OK;
-    if (v->options->kernels == PDM_KERNELS_FAST) {
+    if (is_fast(v->options)) {
         status = pdm_bundle_create(v->context, &plain);
         if (status == PDM_OK)
             status = blame_kernels(v, first, inputs, expected, plain);

@@ -296,6 +296,21 @@ static int take_kernels(cli_report *report, cli_options *out)
     return 0;
 }
 
+static int take_compiler(cli_report *report, cli_options *out)
+{
+    const char *text = out->arg[OPT_COMPILE];
+
+    if (!text || !strcmp(text, "off"))
+        return 0;
+    if (!strcmp(text, "llvm"))
+        out->compiler = PDM_COMPILER_LLVM;
+    else if (!strcmp(text, "ref"))
+        out->compiler = PDM_COMPILER_REFERENCE;
+    else
+        return cli_usage(report, "it is off, llvm or ref", "--compile %s is not known", text);
+    return 0;
+}
+
 static int check_run(cli_report *report, cli_options *out)
 {
     int failed = take_number(report, out, OPT_SEED, UINT64_MAX, &out->seed);
@@ -306,6 +321,8 @@ static int check_run(cli_report *report, cli_options *out)
         failed = take_number(report, out, OPT_MAX_ITERATIONS, UINT64_MAX, &out->max_iterations);
     if (!failed)
         failed = take_kernels(report, out);
+    if (!failed)
+        failed = take_compiler(report, out);
     if (!failed && out->command != CLI_VERIFY && out->num_shapes > 0 && !out->has[OPT_RANDOM])
         return cli_usage(report, "add --random", "--shape is for random inputs");
     return failed;
@@ -334,7 +351,9 @@ static int check_values(cli_report *report, cli_options *out)
         return cli_usage(report, NULL, "--params and --no-params exclude each other");
     if (out->has[OPT_KEEP_VERSION] && out->has[OPT_PIR_VERSION])
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
-    if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] > 1)
+    if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] + out->has[OPT_GROUPS] +
+            out->has[OPT_LOOP_IR] >
+        1)
         return cli_usage(report, NULL, "--text, --dot and --ops exclude each other");
     if (out->has[OPT_DOT] && (out->has[OPT_EXTRACT] || (out->command == CLI_GRAPH && out->json)))
         return cli_usage(report, NULL, "--dot excludes --extract and --format json");

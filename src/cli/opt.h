@@ -55,6 +55,7 @@ typedef struct cli_options {
     size_t num_io;
     uint64_t seed, threads, max_iterations, max_ulp;
     pdm_kernels kernels;
+    pdm_compiler compiler;
     double rtol, atol, cosine; /* -1: not given */
     bool json, junit;          /* --format */
 } cli_options;

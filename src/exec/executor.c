@@ -329,31 +329,36 @@ static pdm_status tell_parting(pdm_exec_session *s, const pdm_exec_instr *instr,
     return PDM_OK;
 }
 
-static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
+static pdm_k kernel_call(pdm_exec_session *s, const pdm_exec_instr *instr, call *c, pdm_rng *rng)
 {
-    call c = {s, instr};
-    pdm_rng rng;
-    pdm_value **out = s->out + instr->first_out;
-    pdm_k k = {
+    return (pdm_k){
         .op = pdm_ir_op_name(instr->op),
         .desc = instr->op->info->desc,
         .in = s->in + instr->first_in,
         .num_in = instr->num_in,
-        .out = out,
+        .out = s->out + instr->first_out,
         .num_out = instr->num_out,
         .attrs = {op_attr, (void *)(uintptr_t)instr->op},
         .in_slots = instr->in_slots,
         .out_slots = instr->out_slots,
-        .rng = &rng,
+        .rng = rng,
         .pool = s->options.pool,
         .reference = instr->reference,
         .before = s->options.before,
         .temp_pool = &s->temps,
         .alloc = alloc_result,
-        .alloc_self = &c,
+        .alloc_self = c,
         .print = s->options.print,
         .print_self = s->options.user,
     };
+}
+
+static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
+{
+    call c = {s, instr};
+    pdm_rng rng;
+    pdm_value **out = s->out + instr->first_out;
+    pdm_k k = kernel_call(s, instr, &c, &rng);
 
     if (instr->random)
         seed_op(s, instr, &rng);
@@ -427,6 +432,30 @@ static pdm_status run_if(pdm_exec_session *s, const pdm_exec_instr *instr, unsig
     for (uint32_t i = 0; i < instr->num_out && i < block->num_yields; i++)
         PDM_TRY(assign(at(s, instr->out[i]), at(s, block->yields[i]), block->may_move[i]));
     end_turn(s, block);
+    observe_end(s, instr, true);
+    return PDM_OK;
+}
+
+static pdm_status run_group(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+{
+    call c = {s, instr};
+    pdm_rng rng = {{0}};
+    pdm_k k = kernel_call(s, instr, &c, &rng);
+    bool done;
+
+    pdm_status status = pdm_exec_group_run(instr->group, &k, &done);
+    if (status == PDM_OK)
+        status = k.status;
+    pdm_k_end(&k);
+    if (status != PDM_OK)
+        return failed(s, instr, status, k.message[0] ? k.message : pdm_status_text(status));
+    if (!done) {
+        const pdm_exec_block *block = instr->blocks[0];
+        PDM_TRY(run_block(s, block, depth + 1));
+        for (uint32_t i = 0; i < instr->num_out && i < block->num_yields; i++)
+            PDM_TRY(assign(at(s, instr->out[i]), at(s, block->yields[i]), block->may_move[i]));
+        end_turn(s, block);
+    }
     observe_end(s, instr, true);
     return PDM_OK;
 }
@@ -556,6 +585,8 @@ static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, uns
         return run_if(s, instr, depth);
     case PDM_EXEC_WHILE:
         return run_while(s, instr, depth);
+    case PDM_EXEC_GROUP:
+        return run_group(s, instr, depth);
     case PDM_EXEC_PUSH:
         return push(s, instr);
     case PDM_EXEC_POP:

@@ -13,6 +13,7 @@
 #define PDM_EXEC_EXECUTOR_H
 
 #include "base/params.h"
+#include "exec/compiled.h"
 #include "exec/kernel.h"
 #include "exec/memory.h"
 #include "exec/trace.h"
@@ -24,6 +25,9 @@ typedef struct pdm_exec_session pdm_exec_session;
 typedef struct pdm_exec_plan_options {
     bool keep_all; /* compute constants in every run too, so that an observer sees every op */
     bool fast;     /* fast kernels where there are any */
+    const char *compile; /* the backend that compiles groups of ops ("llvm", "ref"); NULL: none. When
+                            it cannot be had that is told as a note, and nothing is compiled */
+    bool compile_single; /* compile single ops too: for tests */
 } pdm_exec_plan_options;
 
 /* params: headers of all parameters that the module names; NULL when it has none. Ops without
@@ -32,6 +36,7 @@ PDM_MUST_USE pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const 
                                              const pdm_exec_plan_options *options,
                                              pdm_diag_sink *sink, pdm_exec_plan **out_plan);
 void pdm_exec_plan_destroy(pdm_exec_plan *plan); /* NULL is allowed */
+pdm_exec_compile_stats pdm_exec_get_compile_stats(const pdm_exec_plan *plan);
 
 /* Inputs in program order, outputs in column order. */
 size_t pdm_exec_num_inputs(const pdm_exec_plan *plan);

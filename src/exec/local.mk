@@ -1,9 +1,11 @@
-# Running programs: base, legacy_graph, ir.
+# Running programs: base, legacy_graph, ir, cinn.
 noinst_LTLIBRARIES += libpdm_exec.la
 libpdm_exec_la_CFLAGS = $(PDM_LIB_CFLAGS)
 
 # executor
 libpdm_exec_la_SOURCES = \
+	src/exec/compiled.c \
+	src/exec/compiled.h \
 	src/exec/differences.c \
 	src/exec/differences.def \
 	src/exec/differences.h \

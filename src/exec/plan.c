@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/vec.h"
+#include "cinn/lower.h"
 #include "exec/lower/lower.h"
 #include "exec/no_kernel.h"
 #include "ir/ir_t.h"
@@ -24,7 +25,8 @@ typedef struct builder {
     PDM_VEC(pdm_exec_port) outputs;
     PDM_VEC(pdm_exec_param) prms;
     pdm_exec_block *current; /* block under construction */
-    bool fast;               /* fast kernels where there are any */
+    bool fast;                  /* fast kernels where there are any */
+    const pdm_cinn_backend *backend; /* compiles groups; NULL: none does */
     pdm_status worst;
 } builder;
 
@@ -352,6 +354,30 @@ static pdm_status region_op(builder *b, pdm_exec_instr *instr, bool loop)
     return PDM_OK;
 }
 
+/* The body is planned too: what cannot be compiled is run op by op. */
+static pdm_status group_op(builder *b, pdm_exec_instr *instr)
+{
+    const pdm_ir_op *op = instr->op;
+    size_t count;
+
+    instr->kind = PDM_EXEC_GROUP;
+    PDM_TRY(pdm_exec_group_create(op, b->backend, &instr->group));
+    if (!PDM_VEC_PUSH(&b->plan->groups, instr->group)) {
+        pdm_exec_group_destroy(instr->group);
+        return PDM_NOMEM;
+    }
+    const pdm_ir_value *const *inputs = pdm_exec_group_inputs(instr->group, &count);
+    uint32_t *in = take(b, count, sizeof *in);
+    if (!in)
+        return PDM_NOMEM;
+    instr->num_in = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        in[i] = slot_of(b, inputs[i]);
+    instr->in = in;
+    PDM_TRY(build_block(b, only_block(op, 0), &instr->blocks[0]));
+    return results(b, instr);
+}
+
 /* The stack that an end (stack, inlet, outlet) belongs to. */
 static pdm_status stack_op(builder *b, pdm_exec_instr *instr, pdm_exec_kind kind)
 {
@@ -440,6 +466,8 @@ static pdm_status plan_op(builder *b, pdm_exec_instr *instr, bool *out_done)
         return region_op(b, instr, false);
     if (pdm_ir_op_is(op, "pd_op.while"))
         return region_op(b, instr, true);
+    if (pdm_cinn_is_group(op))
+        return group_op(b, instr);
     if (pdm_ir_op_is(op, "cf.tuple_push"))
         return stack_op(b, instr, PDM_EXEC_PUSH);
     if (pdm_ir_op_is(op, "cf.tuple_pop"))
@@ -697,6 +725,32 @@ static pdm_status finish(builder *b, const pdm_exec_plan_options *options)
     return pdm_exec_plan_order(b->plan, b->owners.v);
 }
 
+/* Whether groups can be compiled; why not is told, and the program run without. */
+static void find_backend(builder *b, const char *name)
+{
+    const char *reason;
+
+    b->backend = pdm_cinn_backend_find(name, &reason);
+    if (!b->backend)
+        pdm_diag(b->sink, PDM_D_COMPILE_NOTE, NULL, NULL, "nothing is compiled (%s): %s", name,
+                 reason);
+}
+
+/* The program that is run in place of the given one, if that is another. */
+static pdm_status prepare(builder *b, const pdm_exec_plan_options *options)
+{
+    if (!options || options->keep_all)
+        return PDM_OK;
+    if (options->compile)
+        find_backend(b, options->compile);
+    if (!b->fast && !b->backend)
+        return PDM_OK;
+    const pdm_exec_lower_options how = {.fast = b->fast,
+                                        .group = b->backend != NULL,
+                                        .single = options->compile_single};
+    return pdm_exec_lower(b->plan->module, &how, &b->plan->lowered);
+}
+
 pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *params,
                                 const pdm_exec_plan_options *options, pdm_diag_sink *sink,
                                 pdm_exec_plan **out_plan)
@@ -709,7 +763,7 @@ pdm_status pdm_exec_plan_create(const pdm_ir_module *module, const pdm_params *p
         return PDM_NOMEM;
     pdm_arena_init(&b.plan->arena);
     b.plan->module = module;
-    status = b.fast && !options->keep_all ? pdm_exec_lower(module, &b.plan->lowered) : PDM_OK;
+    status = prepare(&b, options);
     if (status == PDM_OK)
         status = build_block(&b, (b.plan->lowered ? b.plan->lowered : module)->block, &b.plan->top);
     hand_over(&b);
@@ -737,6 +791,9 @@ void pdm_exec_plan_destroy(pdm_exec_plan *plan)
         return;
     for (size_t i = 0; i < plan->num_params; i++)
         pdm_tensor_deinit(&plan->params[i].tensor);
+    for (size_t i = 0; i < plan->groups.n; i++)
+        pdm_exec_group_destroy(plan->groups.v[i]);
+    PDM_VEC_FREE(&plan->groups);
     free(plan->params);
     free(plan->lists);
     free(plan->inputs);
@@ -744,6 +801,15 @@ void pdm_exec_plan_destroy(pdm_exec_plan *plan)
     pdm_ir_module_destroy(plan->lowered);
     pdm_arena_deinit(&plan->arena);
     free(plan);
+}
+
+pdm_exec_compile_stats pdm_exec_get_compile_stats(const pdm_exec_plan *plan)
+{
+    pdm_exec_compile_stats stats = {0};
+
+    for (size_t i = 0; i < plan->groups.n; i++)
+        pdm_exec_group_count(plan->groups.v[i], &stats);
+    return stats;
 }
 
 const pdm_ir_value *pdm_exec_output_value(const pdm_exec_plan *plan, size_t index)

@@ -3,6 +3,8 @@
 #define PDM_EXEC_PLAN_H
 
 #include "base/arena.h"
+#include "base/vec.h"
+#include "exec/compiled.h"
 #include "exec/executor.h"
 #include "exec/pool.h"
 
@@ -15,6 +17,7 @@ typedef enum pdm_exec_kind {
     PDM_EXEC_PUSH,
     PDM_EXEC_POP,
     PDM_EXEC_HAS_ELEMENTS,
+    PDM_EXEC_GROUP, /* compiled, or op by op as blocks[0] has it */
     PDM_EXEC_COPY /* out[0] becomes in[0]: fetch, set_parameter, shadow_output */
 } pdm_exec_kind;
 
@@ -34,8 +37,9 @@ typedef struct pdm_exec_instr {
     const bool *in_place;   /* by result: it shares the slot of an operand; NULL: none does */
     const char *const *in_slots; /* legacy dialect */
     const char *const *out_slots;
-    pdm_exec_block *blocks[2]; /* IF: true, false; WHILE: body */
+    pdm_exec_block *blocks[2]; /* IF: true, false; WHILE, GROUP: body */
     const bool *may_move;      /* WHILE: by operand, nobody else has it */
+    pdm_exec_group *group;     /* GROUP */
     uint32_t stack;            /* PUSH, POP, HAS_ELEMENTS */
     bool deep;                 /* COPY: into a parameter, which outlives the run */
     const uint32_t *touched;   /* slots of its block that it reads or writes, at any depth */
@@ -83,7 +87,8 @@ typedef struct pdm_exec_param {
 struct pdm_exec_plan {
     pdm_arena arena;
     const pdm_ir_module *module;
-    pdm_ir_module *lowered; /* what is run instead, when kernels are fast */
+    pdm_ir_module *lowered; /* what is run instead, when kernels are fast or compiled */
+    PDM_VEC(pdm_exec_group *) groups;
     pdm_exec_block *top;
     uint32_t num_slots, num_stacks, num_results, num_instrs;
     uint32_t total_in, total_out, total_scratch;

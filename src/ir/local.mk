@@ -21,6 +21,7 @@ libpdm_ir_la_SOURCES = \
 	src/ir/op_table.c \
 	src/ir/ops/builtin.def \
 	src/ir/ops/cf.def \
+	src/ir/ops/cinn_op.def \
 	src/ir/ops/fast.def \
 	src/ir/ops/inplace.def \
 	src/ir/ops/pd_op.def \

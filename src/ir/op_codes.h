@@ -7,6 +7,7 @@
 typedef enum pdm_ir_op_code {
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
+#include "ir/ops/cinn_op.def"
 #include "ir/ops/fast.def"
 #include "ir/ops/pd_op.def"
     PDM_IR_OP_NONE

@@ -1,5 +1,5 @@
 /*
- * Op rows and op infos. A row (ops/pd_op.def, builtin.def, cf.def, fast.def) is constant data:
+ * Op rows and op infos. A row (ops/pd_op.def, builtin.def, cf.def, cinn_op.def, fast.def) is constant data:
  * operands, attributes, results, effects, infer-meta hook. An info is a row made known to a context
  * on first use, together with traits and the interfaces that upper layers attached; both are kept
  * sorted by id and found by bisection. Ops of the `legacy` dialect have no row: any number of

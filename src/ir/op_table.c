@@ -45,6 +45,7 @@
                    "PDM_IR_MAX_ROW_ATTRS is too small");
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
+#include "ir/ops/cinn_op.def"
 #include "ir/ops/fast.def"
 #include "ir/ops/pd_op.def"
 #undef PDM_OP
@@ -65,6 +66,7 @@
 static const pdm_ir_op_desc table[] = {
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
+#include "ir/ops/cinn_op.def"
 #include "ir/ops/fast.def"
 #include "ir/ops/pd_op.def"
 };

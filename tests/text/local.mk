@@ -3,12 +3,13 @@
 text_tests = tests/text/run.sh
 TESTS += $(text_tests)
 check_PROGRAMS += tests/text/pirtest
-tests_text_pirtest_LDADD = $(PDM_IR_LIBS)
+tests_text_pirtest_LDADD = $(PDM_CINN_LIBS)
 tests_text_pirtest_SOURCES = tests/text/pirtest.c
 EXTRA_DIST += \
 	$(text_tests) \
 	tests/text/control_flow.pirtest \
 	tests/text/dot.pirtest \
 	tests/text/errors.pirtest \
+	tests/text/groups.pirtest \
 	tests/text/json.pirtest \
 	tests/text/syntax.pirtest

@@ -10,7 +10,8 @@
  *
  * Lines before the first case are remarks. COMMAND says what becomes of the input: `text` parses
  * and prints it; `json` and `json4` write it as JSON (compact, or indented by 4); `read` reads JSON
- * and prints text; `dot` draws it; `verify` parses and verifies it. Diagnostics come first, one a
+ * and prints text; `dot` draws it; `verify` parses and verifies it; `group` forms groups to be
+ * compiled (cinn/group.h), `loops` prints them with their loops. Diagnostics come first, one a
  * line: `LINE:COLUMN id op: message`. The expected text is compared with the output, blank lines at
  * its end aside.
  * --update writes the outputs into the files.
@@ -21,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "cinn/group.h"
 #include "ir/pir_json.h"
 #include "ir/text.h"
 
@@ -48,6 +50,23 @@ static void hear(void *user, const pdm_diagnostic *d)
     pdm_buf_printf(out, ": %s\n", d->message);
 }
 
+static pdm_status show_groups(const pdm_ir_module *module, const char *command, pdm_diag_sink *sink,
+                              pdm_buf *out)
+{
+    pdm_ir_module *grouped;
+
+    PDM_TRY(pdm_ir_module_clone(module, &grouped));
+    pdm_status status = pdm_cinn_group_module(grouped, NULL);
+    if (status == PDM_OK)
+        status = pdm_ir_verify(grouped, sink);
+    if (status == PDM_OK && strcmp(command, "group") == 0)
+        pdm_ir_print(grouped, out);
+    else if (status == PDM_OK)
+        status = pdm_cinn_group_print(grouped, true, out);
+    pdm_ir_module_destroy(grouped);
+    return status;
+}
+
 static pdm_status show(const pdm_ir_module *module, const char *command, pdm_diag_sink *sink,
                        pdm_buf *out)
 {
@@ -60,6 +79,8 @@ static pdm_status show(const pdm_ir_module *module, const char *command, pdm_dia
         pdm_ir_print_dot(module, out);
     else if (strcmp(command, "verify") == 0)
         status = pdm_ir_verify(module, sink);
+    else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0)
+        status = show_groups(module, command, sink, out);
     else
         pdm_ir_print(module, out);
     return status;
@@ -67,7 +88,8 @@ static pdm_status show(const pdm_ir_module *module, const char *command, pdm_dia
 
 static bool known(const char *command)
 {
-    static const char *const commands[] = {"text", "json", "json4", "read", "dot", "verify"};
+    static const char *const commands[] = {"text", "json", "json4", "read",
+                                           "dot",  "verify", "group", "loops"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(command, commands[i]) == 0)

@@ -20,6 +20,7 @@ static pdm_status print(pdm_model *model, pdm_diag_sink *sink)
 {
     const pdm_tr_options options = {.allow_legacy = true,
                                     .params = model->has_params ? &model->params : NULL};
+    const pdm_exec_lower_options how = {.fast = true};
     pdm_ir_module *owned = NULL, *lowered = NULL;
     pdm_status status = PDM_OK;
     pdm_buf buf;
@@ -28,7 +29,7 @@ static pdm_status print(pdm_model *model, pdm_diag_sink *sink)
         status = pdm_tr_translate(model->context->ir, model->context->schemas, model->legacy,
                                   &options, sink, &owned);
     if (status == PDM_OK)
-        status = pdm_exec_lower(owned ? owned : model->pir, &lowered);
+        status = pdm_exec_lower(owned ? owned : model->pir, &how, &lowered);
     if (status == PDM_OK)
         status = pdm_ir_verify(lowered, sink);
     if (lowered) {

@@ -1,5 +1,6 @@
 /*
- * pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] [--expect FILE] [--tolerance T]
+ * pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--compile BACKEND [--single]] [--digest]
+ *         [--expect FILE] [--tolerance T]
  *         [--seed N] [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
@@ -17,7 +18,9 @@
  * --json a legacy model is converted, written as JSON, and what is run is that file; `none NAME:
  * REASON` when there can be no such file. With --digest a line `bits NAME HASH` tells of all bits of
  * the outputs, whatever they are, and the second round must give the same. --expect takes the
- * expected outputs from another file. --fast takes fast kernels.
+ * expected outputs from another file. --fast takes fast kernels. --compile has a backend compile groups
+ * of ops, with --single also groups of one op; a line `compiled NAME: ...` tells how
+ * many groups there are and how many of their runs were done by compiled code.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -42,7 +45,8 @@ typedef struct tally {
     pdm_pool *pool;
     const char *expect; /* where expected outputs are, or NULL: with the inputs */
     double tolerance;
-    bool legacy, launch, inplace, json, fast, digest;
+    bool legacy, launch, inplace, json, fast, digest, single;
+    const char *compile; /* backend, or NULL */
     pdm_api_launch_stats launches;
     uint64_t last_bits[MAX_SETS];
     bool last_ok[MAX_SETS]; /* by input set of the model at hand */
@@ -480,7 +484,8 @@ static pdm_status make_pir(tally *t, pdm_model *model, const char *folder, pdm_d
     const pdm_ir_module *module;
 
     PDM_TRY(as_pir(model, folder, sink, out_owned, &module));
-    const pdm_exec_plan_options how = {.fast = t->fast};
+    const pdm_exec_plan_options how = {
+        .fast = t->fast, .compile = t->compile, .compile_single = t->single};
     PDM_TRY(pdm_exec_plan_create(module, &model->params, &how, sink, &m->plan));
     return pdm_exec_session_create(m->plan, &options, &m->session);
 }
@@ -552,6 +557,11 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
         t->total++;
         printf("no %s: %s\n", path, t->reason[0] ? t->reason : pdm_status_text(status));
     }
+    if (m.plan && t->compile) {
+        const pdm_exec_compile_stats stats = pdm_exec_get_compile_stats(m.plan);
+        printf("compiled %s: %zu groups, %zu kernels, %" PRIu64 " of %" PRIu64 " runs\n", path, stats.groups,
+               stats.kernels, stats.compiled, stats.runs);
+    }
     fflush(stdout);
     pdm_exec_session_destroy(m.session);
     pdm_exec_plan_destroy(m.plan);
@@ -592,6 +602,10 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
             t->fast = true;
         else if (!strcmp(argv[i], "--digest"))
             t->digest = true;
+        else if (!strcmp(argv[i], "--single"))
+            t->single = true;
+        else if (more && !strcmp(argv[i], "--compile"))
+            t->compile = argv[++i];
         else if (more && !strcmp(argv[i], "--expect"))
             t->expect = argv[++i];
         else if (more && !strcmp(argv[i], "--tolerance"))
@@ -613,7 +627,7 @@ int main(int argc, char **argv)
     int i = read_options(&t, &threads, argc, argv);
 
     if (i == 0) {
-        fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--digest] "
+        fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--compile BACKEND [--single]] [--digest] "
               "[--expect FILE] [--tolerance T] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;

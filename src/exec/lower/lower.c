@@ -2,6 +2,7 @@
 
 
 #include "base/checked.h"
+#include "cinn/group.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -252,6 +253,8 @@ static pdm_status lower(pdm_lower *l)
     clean(l);
     if (l->status == PDM_OK)
         PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, pin_written, l));
+    if (!l->options.fast)
+        return l->status;
     if (l->status == PDM_OK)
         pdm_lower_hoist(l, l->module->block);
     if (l->status == PDM_OK)
@@ -266,12 +269,16 @@ static pdm_status lower(pdm_lower *l)
     return l->status;
 }
 
-pdm_status pdm_exec_lower(const pdm_ir_module *module, pdm_ir_module **out_module)
+pdm_status pdm_exec_lower(const pdm_ir_module *module, const pdm_exec_lower_options *options,
+                          pdm_ir_module **out_module)
 {
-    pdm_lower l = {.context = module->context, .status = PDM_OK};
+    pdm_lower l = {.context = module->context, .status = PDM_OK, .options = *options};
+    const pdm_cinn_group_options group = {.single = options->single};
 
     PDM_TRY(pdm_ir_module_clone(module, &l.module));
-    const pdm_status status = lower(&l);
+    pdm_status status = lower(&l);
+    if (status == PDM_OK && options->group)
+        status = pdm_cinn_group_module(l.module, &group);
     pdm_map_deinit(&l.pinned);
     pdm_map_deinit(&l.constants);
     pdm_map_deinit(&l.last);

@@ -8,7 +8,15 @@
 
 #include "ir/ir.h"
 
+typedef struct pdm_exec_lower_options {
+    bool fast;  /* all that the head of this file says; else only what needs no other kernels */
+    bool group; /* form groups that are to be compiled (cinn/group.h) */
+    bool single; /* also groups of single ops */
+} pdm_exec_lower_options;
+
 /* The copy belongs to the caller and shares the module's context. */
-PDM_MUST_USE pdm_status pdm_exec_lower(const pdm_ir_module *module, pdm_ir_module **out_module);
+PDM_MUST_USE pdm_status pdm_exec_lower(const pdm_ir_module *module,
+                                       const pdm_exec_lower_options *options,
+                                       pdm_ir_module **out_module);
 
 #endif

@@ -20,6 +20,7 @@ typedef struct pdm_lower {
     pdm_map needs_last; /* ops whose operands are still to be made channels-last */
     PDM_VEC(pdm_ir_op *) dead;
     bool params_change; /* the program sets parameters */
+    pdm_exec_lower_options options;
     pdm_status status;  /* sticky */
 } pdm_lower;
 

@@ -83,7 +83,7 @@ START_TEST(products)
     ck_assert_msg(pdm_ir_parse(context, text, strlen(text), "test", &sink, &module) == PDM_OK, "%s",
                   heard);
     ck_assert_msg(pdm_ir_verify(module, &sink) == PDM_OK, "%s", heard);
-    ck_assert_int_eq(pdm_exec_lower(module, &lowered), PDM_OK);
+    ck_assert_int_eq(pdm_exec_lower(module, &(pdm_exec_lower_options){.fast = true}, &lowered), PDM_OK);
     ck_assert_msg(pdm_ir_verify(lowered, &sink) == PDM_OK, "%s", heard);
     ck_assert_int_eq(pdm_ir_walk(lowered->op, PDM_IR_PRE_ORDER, look, &depth), PDM_OK);
     ck_assert_int_eq(depth, cases[_i].depth);

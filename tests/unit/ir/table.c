@@ -10,6 +10,7 @@ enum {
     NUM_ROWS = 0
 #include "ir/ops/builtin.def"
 #include "ir/ops/cf.def"
+#include "ir/ops/cinn_op.def"
 #include "ir/ops/fast.def"
 #include "ir/ops/pd_op.def"
 };

@@ -1,0 +1,31 @@
+/*
+ * Groups of ops that are to become one kernel. An op may be in a group when it has a rule
+ * (rules.def); ops are grouped when one reads the other and no way leads from a group out and back
+ * into it, through regions of other ops neither. Ops with effects keep their order among each other.
+ */
+#ifndef PDM_CINN_GROUP_H
+#define PDM_CINN_GROUP_H
+
+#include "base/buf.h"
+#include "ir/ir.h"
+
+typedef struct pdm_cinn_group_options {
+    bool single; /* also groups of one op, which gain nothing: for tests */
+} pdm_cinn_group_options;
+
+/* Move ops of all blocks of a module into cinn_op.group ops. options may be NULL. */
+PDM_MUST_USE pdm_status pdm_cinn_group_module(pdm_ir_module *module,
+                                              const pdm_cinn_group_options *options);
+
+typedef struct pdm_cinn_group_stats {
+    size_t groups, grouped; /* groups, and ops in them */
+    size_t ops;             /* in and outside of groups; parameters, inputs and the like aside */
+} pdm_cinn_group_stats;
+
+PDM_MUST_USE pdm_status pdm_cinn_group_count(const pdm_ir_module *module,
+                                             pdm_cinn_group_stats *out_stats);
+/* The groups as text; with loop_ir as loop IR for the declared shapes. */
+PDM_MUST_USE pdm_status pdm_cinn_group_print(const pdm_ir_module *module, bool loop_ir,
+                                             pdm_buf *out);
+
+#endif

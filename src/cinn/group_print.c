@@ -1,0 +1,193 @@
+/*
+ * Groups as text, for people:
+ *
+ *     group 1 add_relu: 2 ops, broadcast
+ *         in   x0: f32[-1, 8] from pd_op.conv2d
+ *         v0 = add(x0, x1): f32[-1, 8]
+ *         v1 = relu(v0): f32[-1, 8]
+ *         out  v1
+ */
+#include "base/map.h"
+#include "cinn/group.h"
+#include "cinn/lower.h"
+
+typedef struct printer {
+    pdm_buf *out;
+    bool loop_ir;
+    size_t groups;
+    pdm_map names; /* value -> number: inputs even, results odd */
+    pdm_status status;
+} printer;
+
+static void type_text(pdm_ir_type type, pdm_buf *out)
+{
+    pdm_buf_printf(out, ": %s[", pdm_dtype_text(type->dtype));
+    for (uint32_t d = 0; d < type->rank; d++) {
+        pdm_buf_puts(out, d ? ", " : "");
+        pdm_buf_i64(out, type->dims[d]);
+    }
+    pdm_buf_putc(out, ']');
+}
+
+static void name_it(printer *p, const pdm_ir_value *value, uint64_t number)
+{
+    pdm_map_entry *entry = pdm_map_put(&p->names, value);
+
+    if (entry)
+        entry->value.num = number;
+    else
+        p->status = PDM_NOMEM;
+}
+
+static void value_text(printer *p, const pdm_ir_value *value)
+{
+    const pdm_map_entry *entry = pdm_map_find(&p->names, value);
+    double number;
+
+    if (entry)
+        pdm_buf_printf(p->out, "%c%u", entry->value.num % 2 ? 'v' : 'x',
+                       (unsigned)(entry->value.num / 2));
+    else if (pdm_cinn_constant(value, &number))
+        pdm_buf_double(p->out, number);
+    else
+        pdm_buf_puts(p->out, value ? pdm_ir_op_name(pdm_ir_value_op(value)) : "-");
+}
+
+static void inputs_text(printer *p, const pdm_ir_op *group)
+{
+    const pdm_ir_value *inputs[PDM_CINN_MAX_INPUTS];
+    const size_t count = pdm_cinn_group_inputs(group, inputs);
+
+    for (size_t i = 0; i < count && count != SIZE_MAX; i++) {
+        const pdm_ir_op *maker = pdm_ir_value_op(inputs[i]);
+        name_it(p, inputs[i], 2 * i);
+        pdm_buf_printf(p->out, "    in   x%zu", i);
+        type_text(inputs[i]->type, p->out);
+        pdm_buf_printf(p->out, " from %s\n", maker ? pdm_ir_op_name(maker) : "an argument");
+    }
+}
+
+static void op_text(printer *p, const pdm_ir_op *op, size_t number)
+{
+    const pdm_ir_value *result = pdm_ir_op_result(op, 0);
+
+    name_it(p, result, 2 * number + 1);
+    pdm_buf_printf(p->out, "    v%zu = %s(", number, pdm_ir_op_name(op));
+    for (uint32_t i = 0; i < op->num_operands; i++) {
+        pdm_buf_puts(p->out, i ? ", " : "");
+        value_text(p, pdm_ir_op_operand_value(op, i));
+    }
+    pdm_buf_putc(p->out, ')');
+    type_text(result->type, p->out);
+    pdm_buf_putc(p->out, '\n');
+}
+
+static void group_text(printer *p, const pdm_ir_op *group)
+{
+    const pdm_ir_block *body = pdm_ir_op_region(group, 0)->first;
+    pdm_cinn_kind kind = PDM_CINN_ELEMENTWISE;
+    size_t ops = 0, number = 0;
+    pdm_ir_attr name = pdm_ir_op_attr(group, "name");
+
+    for (const pdm_ir_op *op = body->first; op != body->last; op = op->next, ops++) {
+        const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+        kind = rule && rule->kind > kind ? rule->kind : kind;
+    }
+    pdm_buf_printf(p->out, "%sgroup %zu %s: %zu ops, %s\n", p->groups > 1 ? "\n" : "", p->groups,
+                   name && name->kind == PDM_IR_ATTR_STR ? name->u.s.text : "", ops,
+                   pdm_cinn_kind_name(kind));
+    pdm_map_clear(&p->names);
+    inputs_text(p, group);
+    for (const pdm_ir_op *op = body->first; op != body->last; op = op->next)
+        op_text(p, op, number++);
+    for (uint32_t i = 0; i < body->last->num_operands; i++) {
+        pdm_buf_puts(p->out, i ? ", " : "    out  ");
+        value_text(p, pdm_ir_op_operand_value(body->last, i));
+    }
+    pdm_buf_puts(p->out, body->last->num_operands ? "\n" : "");
+}
+
+static void loop_text(printer *p, const pdm_ir_op *group)
+{
+    pdm_loop_fn *fn = NULL;
+    const pdm_status status = pdm_cinn_lower_group(group, NULL, &fn);
+
+    if (status == PDM_UNSUPPORTED)
+        pdm_buf_puts(p->out, "    (not lowered: run as single ops)\n");
+    else if (status != PDM_OK)
+        p->status = status;
+    if (fn) {
+        pdm_cinn_schedule_cpu(fn);
+        pdm_loop_print(fn, p->out);
+        const char *fault = pdm_loop_verify(fn);
+        if (fault)
+            pdm_buf_printf(p->out, "    FAULT: %s\n", fault);
+    }
+    pdm_loop_fn_destroy(fn);
+}
+
+static pdm_status visit(void *user, pdm_ir_op *op)
+{
+    printer *p = user;
+
+    if (!pdm_cinn_is_group(op))
+        return PDM_OK;
+    p->groups++;
+    group_text(p, op);
+    if (p->loop_ir)
+        loop_text(p, op);
+    return p->status;
+}
+
+pdm_status pdm_cinn_group_print(const pdm_ir_module *module, bool loop_ir, pdm_buf *out)
+{
+    printer p = {.out = out, .loop_ir = loop_ir};
+    const pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, visit, &p);
+    pdm_cinn_group_stats stats;
+
+    pdm_map_deinit(&p.names);
+    PDM_TRY(status);
+    PDM_TRY(pdm_cinn_group_count(module, &stats));
+    pdm_buf_printf(out, "%s%zu of %zu ops in %zu groups\n", p.groups ? "\n" : "", stats.grouped,
+                   stats.ops, stats.groups);
+    return pdm_buf_ok(out) ? PDM_OK : PDM_NOMEM;
+}
+
+/* Ops that no kernel is run for, or that tell constants. */
+static bool is_silent(const pdm_ir_op *op)
+{
+    static const char *const names[] = {"builtin.", "cf.",        "cinn_op.",
+                                        "pd_op.data", "pd_op.feed", "pd_op.fetch",
+                                        "pd_op.full"};
+    const char *name = pdm_ir_op_name(op);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t len = strlen(names[i]);
+        if (!strncmp(name, names[i], len) && (names[i][len - 1] == '.' || name[len] == '\0' ||
+                                              !strcmp(name + len, "_int_array")))
+            return true;
+    }
+    return false;
+}
+
+static pdm_status count(void *user, pdm_ir_op *op)
+{
+    pdm_cinn_group_stats *stats = user;
+    const pdm_ir_op *parent = pdm_ir_op_parent(op);
+
+    stats->groups += pdm_cinn_is_group(op);
+    if (is_silent(op))
+        return PDM_OK;
+    stats->ops++;
+    stats->grouped += parent && pdm_cinn_is_group(parent);
+    return PDM_OK;
+}
+
+pdm_status pdm_cinn_group_count(const pdm_ir_module *module, pdm_cinn_group_stats *out_stats)
+{
+    pdm_cinn_group_stats stats = {0};
+
+    PDM_TRY(pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, count, &stats));
+    *out_stats = stats;
+    return PDM_OK;
+}

@@ -1,0 +1,169 @@
+/*
+ * Loop IR: what a group of ops computes, as loops over elements. Expressions and statements are two
+ * types. A function owns all of its parts; they live in its arena until it is destroyed.
+ *
+ * Expressions are immutable and interned in their function: equal ones are the same pointer, so
+ * that what several statements share is seen to be shared. They have an element type; indices,
+ * extents and dims are of type index. Making one simplifies those, never the values of tensors:
+ * they give the same bits whatever was fused.
+ *
+ * Loads and stores name a buffer and one index an axis; elements lie in C order without gaps. Dims
+ * that are not known are symbols, which the kernel takes as arguments.
+ *
+ * Failure is sticky: after an out-of-memory constructors give NULL, take NULL, and fn->status tells.
+ */
+#ifndef PDM_CINN_LOOP_IR_H
+#define PDM_CINN_LOOP_IR_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/dtype.h"
+#include "base/status.h"
+#include "base/vec.h"
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+typedef enum pdm_loop_expr_kind {
+    PDM_LOOP_CONST,  /* u.i, or u.f of a float type */
+    PDM_LOOP_VAR,    /* u.index: variable of a loop around it */
+    PDM_LOOP_SYMBOL, /* u.index: argument of the kernel */
+    PDM_LOOP_LOAD,   /* u.index: buffer; args: one index an axis */
+    PDM_LOOP_UNARY,
+    PDM_LOOP_BINARY,
+    PDM_LOOP_SELECT, /* args: condition, then, else; all are evaluated */
+    PDM_LOOP_CAST    /* as the op cast: floats towards zero, the smallest integer for NaN */
+} pdm_loop_expr_kind;
+
+typedef enum pdm_loop_op {
+#define PDM_LOOP_UNARY(code, text)         PDM_LOOP_##code,
+#define PDM_LOOP_BINARY(code, text, infix) PDM_LOOP_##code,
+#include "cinn/loop_ops.def"
+#undef PDM_LOOP_UNARY
+#undef PDM_LOOP_BINARY
+    PDM_LOOP_OP_COUNT
+} pdm_loop_op;
+
+typedef struct pdm_loop_expr pdm_loop_expr;
+struct pdm_loop_expr {
+    pdm_loop_expr_kind kind;
+    pdm_loop_op op; /* UNARY, BINARY */
+    pdm_dtype dtype;
+    uint32_t id; /* in the order of making: arguments have smaller ones */
+    union {
+        int64_t i;
+        double f;
+        uint32_t index;
+    } u;
+    uint32_t num_args;
+    const pdm_loop_expr *args[];
+};
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+typedef enum pdm_loop_stmt_kind { PDM_LOOP_FOR, PDM_LOOP_STORE } pdm_loop_stmt_kind;
+
+typedef enum pdm_loop_mark {
+    PDM_LOOP_SERIAL,
+    PDM_LOOP_PARALLEL, /* outermost only: threads share its turns */
+    PDM_LOOP_VECTOR
+} pdm_loop_mark;
+
+typedef struct pdm_loop_stmt pdm_loop_stmt;
+struct pdm_loop_stmt {
+    pdm_loop_stmt_kind kind;
+    pdm_loop_stmt *next; /* the one that is done after it */
+    /* FOR: var runs from 0 to extent - 1 */
+    uint32_t var;
+    pdm_loop_mark mark;
+    const pdm_loop_expr *extent;
+    pdm_loop_stmt *body;
+    /* STORE */
+    uint32_t buffer;
+    const pdm_loop_expr *const *indices;
+    const pdm_loop_expr *value;
+};
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+typedef enum pdm_loop_role { PDM_LOOP_INPUT, PDM_LOOP_OUTPUT, PDM_LOOP_TEMP } pdm_loop_role;
+
+typedef struct pdm_loop_buffer {
+    const char *name;
+    pdm_loop_role role;
+    pdm_dtype dtype;
+    uint32_t rank;
+    const pdm_loop_expr *const *dims;
+} pdm_loop_buffer;
+
+/* Where the value of a symbol comes from: a dim of an input. */
+typedef struct pdm_loop_symbol {
+    uint32_t input, axis;
+} pdm_loop_symbol;
+
+typedef struct pdm_loop_fn {
+    pdm_arena arena;
+    const char *name;
+    PDM_VEC(pdm_loop_buffer) buffers; /* inputs, then outputs, then temporaries */
+    PDM_VEC(pdm_loop_symbol) symbols;
+    uint32_t num_vars;
+    pdm_loop_stmt *body; /* nests, one after the other */
+    const pdm_loop_expr **table;
+    size_t num_exprs, table_size;
+    pdm_status status;
+} pdm_loop_fn;
+
+enum { PDM_LOOP_MAX_EXPRS = 1 << 16 }; /* of one function; beyond that nothing is compiled */
+
+PDM_MUST_USE pdm_status pdm_loop_fn_create(const char *name, pdm_loop_fn **out_fn);
+void pdm_loop_fn_destroy(pdm_loop_fn *fn); /* NULL is allowed */
+
+/* The index of a new buffer; dims are copied. */
+uint32_t pdm_loop_add_buffer(pdm_loop_fn *fn, const char *name, pdm_loop_role role, pdm_dtype dtype,
+                             uint32_t rank, const pdm_loop_expr *const *dims);
+const pdm_loop_expr *pdm_loop_add_symbol(pdm_loop_fn *fn, uint32_t input, uint32_t axis);
+
+const pdm_loop_expr *pdm_loop_int(pdm_loop_fn *fn, pdm_dtype dtype, int64_t value);
+const pdm_loop_expr *pdm_loop_float(pdm_loop_fn *fn, pdm_dtype dtype, double value);
+const pdm_loop_expr *pdm_loop_index(pdm_loop_fn *fn, int64_t value);
+/* A number of any type: rounded or cut as the type needs it. */
+const pdm_loop_expr *pdm_loop_number(pdm_loop_fn *fn, pdm_dtype dtype, double value);
+const pdm_loop_expr *pdm_loop_var(pdm_loop_fn *fn, uint32_t var);
+const pdm_loop_expr *pdm_loop_load(pdm_loop_fn *fn, uint32_t buffer,
+                                   const pdm_loop_expr *const *indices);
+const pdm_loop_expr *pdm_loop_unary(pdm_loop_fn *fn, pdm_loop_op op, const pdm_loop_expr *a);
+const pdm_loop_expr *pdm_loop_binary(pdm_loop_fn *fn, pdm_loop_op op, const pdm_loop_expr *a,
+                                     const pdm_loop_expr *b);
+const pdm_loop_expr *pdm_loop_select(pdm_loop_fn *fn, const pdm_loop_expr *cond,
+                                     const pdm_loop_expr *a, const pdm_loop_expr *b);
+const pdm_loop_expr *pdm_loop_cast(pdm_loop_fn *fn, pdm_dtype dtype, const pdm_loop_expr *a);
+/* The same expression of other arguments. */
+const pdm_loop_expr *pdm_loop_rebuild(pdm_loop_fn *fn, const pdm_loop_expr *e,
+                                      const pdm_loop_expr *const *args);
+/* Where an element stands in its buffer. */
+const pdm_loop_expr *pdm_loop_offset(pdm_loop_fn *fn, uint32_t buffer,
+                                     const pdm_loop_expr *const *indices);
+static inline bool pdm_loop_is_int(const pdm_loop_expr *e, int64_t value)
+{
+    return e && e->kind == PDM_LOOP_CONST && !pdm_dtype_is_float(e->dtype) && e->u.i == value;
+}
+
+pdm_loop_stmt *pdm_loop_for(pdm_loop_fn *fn, uint32_t var, const pdm_loop_expr *extent,
+                            pdm_loop_stmt *body);
+pdm_loop_stmt *pdm_loop_store(pdm_loop_fn *fn, uint32_t buffer,
+                              const pdm_loop_expr *const *indices, const pdm_loop_expr *value);
+void pdm_loop_append(pdm_loop_stmt **list, pdm_loop_stmt *stmt);
+
+/* The value of an index expression without variables and loads. */
+int64_t pdm_loop_eval(const pdm_loop_expr *e, const int64_t *symbols);
+
+const char *pdm_loop_op_text(pdm_loop_op op);
+bool pdm_loop_op_is_unary(pdm_loop_op op);
+bool pdm_loop_op_is_infix(pdm_loop_op op);
+bool pdm_loop_op_is_bool(pdm_loop_op op); /* its result is, whatever the operands are */
+
+void pdm_loop_print_expr(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out);
+void pdm_loop_print(pdm_loop_fn *fn, pdm_buf *out);
+/* NULL when the function is sound, else what is wrong (constant text). */
+const char *pdm_loop_verify(const pdm_loop_fn *fn);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * Loop IR as text, for people:
+ *
+ *     kernel add_relu(in x0: f32[s0, 8], out y0: f32[s0, 8]) symbols(s0 = x0.0)
+ *         parallel for i0 < s0
+ *             vector for i1 < 8
+ *                 y0[i0, i1] = max(x0[i0, i1], 0.0)
+ *
+ * y0{i2} is the element that stands at offset i2 of the whole buffer.
+ */
+#include <math.h>
+
+#include "cinn/loop_ir.h"
+
+static void list(pdm_loop_fn *fn, const pdm_loop_expr *const *items, uint32_t count,
+                 pdm_buf *out)
+{
+    pdm_buf_putc(out, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        pdm_buf_puts(out, i ? ", " : "");
+        pdm_loop_print_expr(fn, items[i], out);
+    }
+    pdm_buf_putc(out, ']');
+}
+
+static void constant(const pdm_loop_expr *e, pdm_buf *out)
+{
+    if (e->dtype == PDM_BOOL)
+        pdm_buf_puts(out, e->u.i ? "true" : "false");
+    else if (pdm_dtype_is_float(e->dtype))
+        pdm_buf_double(out, e->u.f);
+    else
+        pdm_buf_i64(out, e->u.i);
+}
+
+static bool is_divided(const pdm_loop_expr *e)
+{
+    if (e->kind == PDM_LOOP_BINARY && (e->op == PDM_LOOP_DIV || e->op == PDM_LOOP_MOD))
+        return true;
+    for (uint32_t i = 0; i < e->num_args; i++) {
+        if (is_divided(e->args[i]))
+            return true;
+    }
+    return false;
+}
+
+/* An element of a buffer; by its offset where that is more readable than divided indices. */
+static void element(pdm_loop_fn *fn, uint32_t buffer, const pdm_loop_expr *const *indices,
+                    pdm_buf *out)
+{
+    const pdm_loop_buffer *b = &fn->buffers.v[buffer];
+    bool divided = false;
+
+    for (uint32_t i = 0; i < b->rank; i++)
+        divided = divided || is_divided(indices[i]);
+    const pdm_loop_expr *offset = divided ? pdm_loop_offset(fn, buffer, indices) : NULL;
+    pdm_buf_puts(out, b->name);
+    if (!offset) {
+        list(fn, indices, b->rank, out);
+        return;
+    }
+    pdm_buf_putc(out, '{');
+    pdm_loop_print_expr(fn, offset, out);
+    pdm_buf_putc(out, '}');
+}
+
+static void operand(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
+{
+    const bool braces = e->kind == PDM_LOOP_SELECT || e->kind == PDM_LOOP_BINARY;
+
+    pdm_buf_puts(out, braces ? "(" : "");
+    pdm_loop_print_expr(fn, e, out);
+    pdm_buf_puts(out, braces ? ")" : "");
+}
+
+static void binary(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
+{
+    const bool infix = pdm_loop_op_is_infix(e->op);
+
+    if (infix) {
+        operand(fn, e->args[0], out);
+        pdm_buf_printf(out, " %s ", pdm_loop_op_text(e->op));
+        operand(fn, e->args[1], out);
+        return;
+    }
+    pdm_buf_printf(out, "%s(", pdm_loop_op_text(e->op));
+    pdm_loop_print_expr(fn, e->args[0], out);
+    pdm_buf_puts(out, ", ");
+    pdm_loop_print_expr(fn, e->args[1], out);
+    pdm_buf_putc(out, ')');
+}
+
+void pdm_loop_print_expr(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
+{
+    switch (e->kind) {
+    case PDM_LOOP_CONST:
+        constant(e, out);
+        break;
+    case PDM_LOOP_VAR:
+        pdm_buf_printf(out, "i%u", e->u.index);
+        break;
+    case PDM_LOOP_SYMBOL:
+        pdm_buf_printf(out, "s%u", e->u.index);
+        break;
+    case PDM_LOOP_LOAD:
+        element(fn, e->u.index, e->args, out);
+        break;
+    case PDM_LOOP_UNARY:
+        pdm_buf_printf(out, "%s(", pdm_loop_op_text(e->op));
+        pdm_loop_print_expr(fn, e->args[0], out);
+        pdm_buf_putc(out, ')');
+        break;
+    case PDM_LOOP_BINARY:
+        binary(fn, e, out);
+        break;
+    case PDM_LOOP_SELECT:
+        operand(fn, e->args[0], out);
+        pdm_buf_puts(out, " ? ");
+        operand(fn, e->args[1], out);
+        pdm_buf_puts(out, " : ");
+        operand(fn, e->args[2], out);
+        break;
+    case PDM_LOOP_CAST:
+        pdm_buf_printf(out, "%s(", pdm_dtype_text(e->dtype));
+        pdm_loop_print_expr(fn, e->args[0], out);
+        pdm_buf_putc(out, ')');
+        break;
+    }
+}
+
+static void indent(unsigned depth, pdm_buf *out)
+{
+    for (unsigned i = 0; i < depth; i++)
+        pdm_buf_puts(out, "    ");
+}
+
+static void statements(pdm_loop_fn *fn, const pdm_loop_stmt *stmt, unsigned depth,
+                       pdm_buf *out)
+{
+    static const char *const marks[] = {"", "parallel ", "vector "};
+
+    for (; stmt; stmt = stmt->next) {
+        indent(depth, out);
+        if (stmt->kind == PDM_LOOP_FOR) {
+            pdm_buf_printf(out, "%sfor i%u < ", marks[stmt->mark], stmt->var);
+            pdm_loop_print_expr(fn, stmt->extent, out);
+            pdm_buf_putc(out, '\n');
+            statements(fn, stmt->body, depth + 1, out);
+            continue;
+        }
+        element(fn, stmt->buffer, stmt->indices, out);
+        pdm_buf_puts(out, " = ");
+        pdm_loop_print_expr(fn, stmt->value, out);
+        pdm_buf_putc(out, '\n');
+    }
+}
+
+void pdm_loop_print(pdm_loop_fn *fn, pdm_buf *out)
+{
+    static const char *const roles[] = {"in", "out", "temp"};
+
+    pdm_buf_printf(out, "kernel %s(", fn->name);
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &fn->buffers.v[i];
+        pdm_buf_printf(out, "%s%s %s: %s", i ? ", " : "", roles[b->role], b->name,
+                       pdm_dtype_text(b->dtype));
+        list(fn, b->dims, b->rank, out);
+    }
+    pdm_buf_putc(out, ')');
+    for (size_t i = 0; i < fn->symbols.n; i++)
+        pdm_buf_printf(out, "%ss%zu = %s.%u", i ? ", " : " symbols(", i,
+                       fn->buffers.v[fn->symbols.v[i].input].name, fn->symbols.v[i].axis);
+    pdm_buf_puts(out, fn->symbols.n ? ")\n" : "\n");
+    statements(fn, fn->body, 1, out);
+}

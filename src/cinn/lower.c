@@ -1,0 +1,513 @@
+#include "cinn/lower.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define NO_BUFFER UINT32_MAX
+
+typedef struct value {
+    const pdm_ir_value *ir;
+    const pdm_ir_op *op; /* of the group; NULL: comes from outside */
+    pdm_cinn_shape shape;
+    uint32_t input;      /* number of an input; NO_BUFFER: it is none */
+    bool constant;       /* of pd_op.full */
+    double number;
+    bool store;          /* it gets a buffer */
+    uint32_t output;     /* the first output that it is; NO_BUFFER: none */
+    uint32_t buffer;     /* where it can be read from now on; NO_BUFFER: nowhere */
+    /* The element that was asked for last: most are asked for again with the same indices. */
+    const pdm_loop_expr *at[PDM_MAX_RANK], *element;
+} value;
+
+/* A dim of an input that turned out to be another one, or a number. */
+typedef struct merge {
+    bool merged, to_number;
+    int64_t number;
+    uint32_t input, axis;
+} merge;
+
+struct pdm_cinn_lower {
+    const pdm_ir_op *group;
+    const pdm_cinn_actual *actual;
+    pdm_loop_fn *fn;
+    pdm_map index; /* ir value -> number of value + 1 */
+    PDM_VEC(value) values;
+    const pdm_ir_value *inputs[PDM_CINN_MAX_INPUTS];
+    size_t num_inputs;
+    merge *merges; /* by input and axis */
+    int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK]; /* actual values */
+    bool again; /* dims were merged: shapes must be found anew */
+    PDM_VEC(uint32_t) written; /* buffers that the open loops write */
+    bool reads_written;        /* an element was asked for that is read from one of those */
+};
+
+/* ---- what a group has ------------------------------------------------------------------------ */
+
+static const pdm_ir_block *body_of(const pdm_ir_op *group)
+{
+    return pdm_ir_op_region(group, 0)->first;
+}
+
+bool pdm_cinn_is_group(const pdm_ir_op *op)
+{
+    const pdm_ir_block *body = PDM_IR_IS(op, cinn_op, group) && op->num_regions == 1
+                                   ? pdm_ir_op_region(op, 0)->first
+                                   : NULL;
+
+    return body && !body->next && body->num_args == 0 && body->last &&
+           PDM_IR_IS(body->last, cf, yield) && body->last->num_operands == op->num_results;
+}
+
+static bool is_member(const pdm_ir_op *group, const pdm_ir_value *v)
+{
+    const pdm_ir_op *op = pdm_ir_value_op(v);
+
+    return op && op->block == body_of(group);
+}
+
+size_t pdm_cinn_group_inputs(const pdm_ir_op *group, const pdm_ir_value **out)
+{
+    size_t n = 0;
+    double number;
+
+    for (const pdm_ir_op *op = body_of(group)->first; op; op = op->next) {
+        const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+        for (uint32_t i = 0; rule && i < rule->tensors; i++) {
+            const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
+            size_t k = 0;
+            if (is_member(group, v) || pdm_cinn_constant(v, &number))
+                continue;
+            while (k < n && out[k] != v)
+                k++;
+            if (k < n)
+                continue;
+            if (n == PDM_CINN_MAX_INPUTS)
+                return SIZE_MAX;
+            out[n++] = v;
+        }
+    }
+    return n;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static value *find(const pdm_cinn_lower *l, const pdm_ir_value *ir)
+{
+    const pdm_map_entry *entry = pdm_map_find(&l->index, ir);
+
+    return entry ? &l->values.v[entry->value.num - 1] : NULL;
+}
+
+static value *add(pdm_cinn_lower *l, const pdm_ir_value *ir)
+{
+    const value v = {.ir = ir, .input = NO_BUFFER, .output = NO_BUFFER, .buffer = NO_BUFFER};
+    pdm_map_entry *entry = pdm_map_put(&l->index, ir);
+
+    if (!entry || !PDM_VEC_PUSH(&l->values, v)) {
+        l->fn->status = PDM_NOMEM;
+        return NULL;
+    }
+    entry->value.num = l->values.n;
+    return &l->values.v[l->values.n - 1];
+}
+
+pdm_loop_fn *pdm_cinn_fn(pdm_cinn_lower *l)
+{
+    return l->fn;
+}
+
+const pdm_cinn_shape *pdm_cinn_shape_of(pdm_cinn_lower *l, const pdm_ir_value *ir)
+{
+    const value *v = find(l, ir);
+
+    return v ? &v->shape : NULL;
+}
+
+/* ---- dims ------------------------------------------------------------------------------------ */
+
+static merge *merge_at(const pdm_cinn_lower *l, uint32_t input, uint32_t axis)
+{
+    return &l->merges[(size_t)input * PDM_MAX_RANK + axis];
+}
+
+/* Symbols are made in the order of inputs and axes, so what a dim was merged with is there. */
+static const pdm_loop_expr *input_dim(pdm_cinn_lower *l, uint32_t input, uint32_t axis)
+{
+    const int64_t declared = l->inputs[input]->type->dims[axis];
+    const int64_t actual = l->actual ? l->actual[input].dims[axis] : declared;
+    const merge *m = merge_at(l, input, axis);
+
+    if (m->merged && m->to_number)
+        return pdm_loop_index(l->fn, m->number);
+    if (m->merged)
+        return find(l, l->inputs[m->input])->shape.dims[m->axis];
+    if (actual == 1 || (declared >= 0 && declared == actual))
+        return pdm_loop_index(l->fn, actual);
+    l->symbols[l->fn->symbols.n] = actual;
+    return pdm_loop_add_symbol(l->fn, input, axis);
+}
+
+bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm_loop_expr *b)
+{
+    if (a == b)
+        return true;
+    if (l->actual && pdm_loop_eval(a, l->symbols) != pdm_loop_eval(b, l->symbols))
+        return false;
+    if (a->kind != PDM_LOOP_SYMBOL ||
+        (b->kind == PDM_LOOP_SYMBOL && a->u.index < b->u.index)) {
+        const pdm_loop_expr *t = a;
+        a = b;
+        b = t;
+    }
+    /* Two expressions that are not known to be equal always: not now. */
+    if (a->kind != PDM_LOOP_SYMBOL || (b->kind != PDM_LOOP_SYMBOL && b->kind != PDM_LOOP_CONST))
+        return false;
+    const pdm_loop_symbol from = l->fn->symbols.v[a->u.index];
+    merge *m = merge_at(l, from.input, from.axis);
+    *m = (merge){.merged = true, .to_number = b->kind == PDM_LOOP_CONST};
+    if (m->to_number) {
+        m->number = b->u.i;
+    } else {
+        m->input = l->fn->symbols.v[b->u.index].input;
+        m->axis = l->fn->symbols.v[b->u.index].axis;
+    }
+    l->again = true;
+    return false;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static pdm_status add_input(pdm_cinn_lower *l, uint32_t input)
+{
+    const pdm_ir_type type = l->inputs[input]->type;
+    value *v = add(l, l->inputs[input]);
+    char name[24];
+
+    if (!v)
+        return PDM_NOMEM;
+    if (l->actual && (l->actual[input].dtype != type->dtype ||
+                      (uint32_t)l->actual[input].rank != type->rank))
+        return PDM_UNSUPPORTED;
+    v->input = input;
+    v->shape.dtype = type->dtype;
+    v->shape.rank = type->rank;
+    for (uint32_t d = 0; d < type->rank; d++)
+        v->shape.dims[d] = input_dim(l, input, d);
+    snprintf(name, sizeof name, "x%u", input);
+    v->buffer = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_INPUT, type->dtype, type->rank,
+                                    v->shape.dims);
+    return l->fn->status;
+}
+
+static pdm_status add_constant(pdm_cinn_lower *l, const pdm_ir_value *ir)
+{
+    double number;
+
+    if (find(l, ir))
+        return PDM_OK;
+    if (!pdm_cinn_constant(ir, &number))
+        return PDM_UNSUPPORTED;
+    value *v = add(l, ir);
+    if (!v)
+        return PDM_NOMEM;
+    v->constant = true;
+    v->number = number;
+    v->shape.dtype = ir->type->dtype;
+    v->shape.rank = ir->type->rank;
+    for (uint32_t d = 0; d < ir->type->rank; d++) {
+        if (ir->type->dims[d] < 0)
+            return PDM_UNSUPPORTED;
+        v->shape.dims[d] = pdm_loop_index(l->fn, ir->type->dims[d]);
+    }
+    return l->fn->status;
+}
+
+static pdm_status add_op(pdm_cinn_lower *l, const pdm_ir_op *op)
+{
+    const pdm_ir_value *result = pdm_ir_op_result(op, 0);
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+    pdm_cinn_shape shape = {.dtype = result->type->dtype};
+
+    if (!rule)
+        return PDM_UNSUPPORTED;
+    for (uint32_t i = 0; i < rule->tensors; i++) {
+        if (!find(l, pdm_ir_op_operand_value(op, i)))
+            PDM_TRY(add_constant(l, pdm_ir_op_operand_value(op, i)));
+    }
+    if (!rule->shape(l, op, &shape) || l->fn->status != PDM_OK)
+        return l->fn->status != PDM_OK ? l->fn->status : PDM_UNSUPPORTED;
+    value *v = add(l, result);
+    if (!v)
+        return PDM_NOMEM;
+    v->op = op;
+    v->shape = shape;
+    return PDM_OK;
+}
+
+static pdm_status shapes_once(pdm_cinn_lower *l)
+{
+    pdm_loop_fn_destroy(l->fn);
+    l->fn = NULL;
+    pdm_map_clear(&l->index);
+    l->values.n = 0;
+    l->again = false;
+    pdm_ir_attr name = pdm_ir_op_attr(l->group, "name");
+    PDM_TRY(pdm_loop_fn_create(name && name->kind == PDM_IR_ATTR_STR ? name->u.s.text : "group",
+                               &l->fn));
+    for (size_t i = 0; i < l->num_inputs; i++)
+        PDM_TRY(add_input(l, (uint32_t)i));
+    const pdm_ir_op *last = body_of(l->group)->last;
+    for (const pdm_ir_op *op = body_of(l->group)->first; op != last; op = op->next)
+        PDM_TRY(add_op(l, op));
+    return l->fn->status;
+}
+
+/* Each merge takes a symbol away, so this ends. */
+static pdm_status find_shapes(pdm_cinn_lower *l)
+{
+    pdm_status status;
+
+    do {
+        status = shapes_once(l);
+    } while (status == PDM_UNSUPPORTED && l->again);
+    return status;
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *ir,
+                                      const pdm_loop_expr *const *indices)
+{
+    value *v = find(l, ir);
+    const size_t size = v ? v->shape.rank * sizeof *indices : 0;
+
+    if (!v || l->fn->status != PDM_OK)
+        return NULL;
+    if (v->constant)
+        return pdm_loop_number(l->fn, v->shape.dtype, v->number);
+    if (v->buffer != NO_BUFFER) {
+        for (size_t i = 0; i < l->written.n; i++)
+            l->reads_written = l->reads_written || l->written.v[i] == v->buffer;
+        return pdm_loop_load(l->fn, v->buffer, indices);
+    }
+    if (v->element && memcmp(v->at, indices, size) == 0)
+        return v->element;
+    memcpy(v->at, indices, size);
+    v->element = pdm_cinn_rule_of(v->op)->element(l, v->op, indices);
+    return v->element;
+}
+
+/* ---- which values are stored ----------------------------------------------------------------- */
+
+/* Whether an op reads elements of the value more than once each. */
+static bool repeats(const pdm_cinn_shape *from, const pdm_cinn_shape *to)
+{
+    if (to->rank < from->rank)
+        return false;
+    for (uint32_t d = 0; d < to->rank; d++) {
+        const uint32_t lead = to->rank - from->rank;
+        const bool one = d < lead || pdm_loop_is_int(from->dims[d - lead], 1);
+        if (one && !pdm_loop_is_int(to->dims[d], 1))
+            return true;
+    }
+    return false;
+}
+
+static pdm_status choose_stored(pdm_cinn_lower *l)
+{
+    const pdm_ir_op *yield = body_of(l->group)->last;
+
+    for (size_t i = 0; i < l->values.n; i++) {
+        const value *v = &l->values.v[i];
+        const pdm_cinn_rule *rule = v->op ? pdm_cinn_rule_of(v->op) : NULL;
+        for (uint32_t k = 0; rule && rule->kind == PDM_CINN_BROADCAST && k < rule->tensors; k++) {
+            value *from = find(l, pdm_ir_op_operand_value(v->op, k));
+            if (from->op && repeats(&from->shape, &v->shape))
+                from->store = true;
+        }
+    }
+    for (uint32_t i = 0; i < yield->num_operands; i++) {
+        value *v = find(l, pdm_ir_op_operand_value(yield, i));
+        char name[24];
+        if (!v || !v->op)
+            return PDM_UNSUPPORTED;
+        snprintf(name, sizeof name, "y%u", i);
+        const uint32_t buffer = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_OUTPUT, v->shape.dtype,
+                                                    v->shape.rank, v->shape.dims);
+        if (v->output == NO_BUFFER)
+            v->output = buffer;
+    }
+    return l->fn->status;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+typedef struct nest {
+    const pdm_cinn_shape *shape;
+    const pdm_loop_expr *indices[PDM_MAX_RANK];
+    uint32_t vars[PDM_MAX_RANK];
+    pdm_loop_stmt *body;
+} nest;
+
+static bool same_shape(const pdm_cinn_shape *a, const pdm_cinn_shape *b)
+{
+    return a->rank == b->rank &&
+           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+static void open_nest(pdm_cinn_lower *l, nest *n, const pdm_cinn_shape *shape)
+{
+    n->shape = shape;
+    n->body = NULL;
+    l->written.n = 0;
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        n->vars[d] = l->fn->num_vars;
+        n->indices[d] = pdm_loop_is_int(shape->dims[d], 1) ? pdm_loop_index(l->fn, 0)
+                                                           : pdm_loop_var(l->fn, l->fn->num_vars++);
+    }
+}
+
+static void close_nest(pdm_cinn_lower *l, nest *n)
+{
+    pdm_loop_stmt *stmt = n->body;
+
+    for (uint32_t d = n->shape ? n->shape->rank : 0; d-- > 0;) {
+        if (!pdm_loop_is_int(n->shape->dims[d], 1))
+            stmt = pdm_loop_for(l->fn, n->vars[d], n->shape->dims[d], stmt);
+    }
+    if (stmt)
+        pdm_loop_append(&l->fn->body, stmt);
+    n->shape = NULL;
+}
+
+static pdm_status store(pdm_cinn_lower *l, nest *n, uint32_t buffer, const pdm_loop_expr *element)
+{
+    if (!element)
+        return l->fn->status != PDM_OK ? l->fn->status : PDM_UNSUPPORTED;
+    if (!PDM_VEC_PUSH(&l->written, buffer))
+        return PDM_NOMEM;
+    pdm_loop_append(&n->body, pdm_loop_store(l->fn, buffer, n->indices, element));
+    return l->fn->status;
+}
+
+/* Values that are stored come in the order of the ops; neighbours of one shape share loops. */
+static pdm_status make_loops(pdm_cinn_lower *l, nest *n)
+{
+    char name[24];
+
+    for (size_t i = 0, temps = 0; i < l->values.n; i++) {
+        value *v = &l->values.v[i];
+        if (!v->op || (!v->store && v->output == NO_BUFFER))
+            continue;
+        if (n->shape && !same_shape(n->shape, &v->shape))
+            close_nest(l, n);
+        if (!n->shape)
+            open_nest(l, n, &v->shape);
+        l->reads_written = false;
+        const pdm_loop_expr *element = pdm_cinn_element(l, v->ir, n->indices);
+        if (element && l->reads_written) {
+            close_nest(l, n);
+            open_nest(l, n, &v->shape);
+            element = pdm_cinn_element(l, v->ir, n->indices);
+        }
+        uint32_t buffer = v->output;
+        if (buffer == NO_BUFFER) {
+            snprintf(name, sizeof name, "t%zu", temps++);
+            buffer = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_TEMP, v->shape.dtype, v->shape.rank,
+                                         v->shape.dims);
+        }
+        PDM_TRY(store(l, n, buffer, element));
+        if (v->store)
+            v->buffer = buffer;
+    }
+    return PDM_OK;
+}
+
+/* A value that is yielded twice is stored twice. */
+static pdm_status copy_repeated(pdm_cinn_lower *l, nest *n)
+{
+    const pdm_ir_op *yield = body_of(l->group)->last;
+
+    for (uint32_t i = 0; i < yield->num_operands; i++) {
+        const value *v = find(l, pdm_ir_op_operand_value(yield, i));
+        const uint32_t buffer = (uint32_t)l->num_inputs + i;
+        if (v->output == buffer)
+            continue;
+        open_nest(l, n, &v->shape);
+        PDM_TRY(store(l, n, buffer, pdm_loop_load(l->fn, v->output, n->indices)));
+        close_nest(l, n);
+    }
+    return PDM_OK;
+}
+
+static pdm_status lower(pdm_cinn_lower *l)
+{
+    nest n = {0};
+
+    PDM_TRY(find_shapes(l));
+    PDM_TRY(choose_stored(l));
+    pdm_status status = make_loops(l, &n);
+    close_nest(l, &n);
+    if (status == PDM_OK)
+        status = copy_repeated(l, &n);
+    return status == PDM_OK ? l->fn->status : status;
+}
+
+pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_cinn_actual *actual,
+                                pdm_loop_fn **out_fn)
+{
+    pdm_cinn_lower *l = calloc(1, sizeof *l);
+    pdm_status status = l ? PDM_OK : PDM_NOMEM;
+
+    if (!l)
+        return status;
+    if (!pdm_cinn_is_group(group)) {
+        free(l);
+        return PDM_UNSUPPORTED;
+    }
+    l->group = group;
+    l->actual = actual;
+    l->num_inputs = pdm_cinn_group_inputs(group, l->inputs);
+    if (l->num_inputs == SIZE_MAX)
+        status = PDM_UNSUPPORTED;
+    l->merges = calloc(PDM_CINN_MAX_INPUTS * PDM_MAX_RANK, sizeof *l->merges);
+    if (!l->merges)
+        status = PDM_NOMEM;
+    if (status == PDM_OK)
+        status = lower(l);
+    if (status == PDM_OK)
+        *out_fn = l->fn;
+    else
+        pdm_loop_fn_destroy(l->fn);
+    pdm_map_deinit(&l->index);
+    PDM_VEC_FREE(&l->values);
+    PDM_VEC_FREE(&l->written);
+    free(l->merges);
+    free(l);
+    return status;
+}
+
+bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, int64_t *symbols)
+{
+    for (size_t i = 0; i < fn->symbols.n; i++) {
+        const pdm_loop_symbol *s = &fn->symbols.v[i];
+        if (s->axis >= (uint32_t)actual[s->input].rank)
+            return false;
+        symbols[i] = actual[s->input].dims[s->axis];
+        if (symbols[i] == 1)
+            return false;
+    }
+    for (size_t i = 0; i < fn->buffers.n && fn->buffers.v[i].role == PDM_LOOP_INPUT; i++) {
+        const pdm_loop_buffer *b = &fn->buffers.v[i];
+        if (b->dtype != actual[i].dtype || b->rank != (uint32_t)actual[i].rank)
+            return false;
+        for (uint32_t d = 0; d < b->rank; d++) {
+            if (pdm_loop_eval(b->dims[d], symbols) != actual[i].dims[d])
+                return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,83 @@
+/*
+ * Rules of ops: what may be grouped, and how an op becomes loop IR. rules.def has a row an op; the
+ * functions that rows name stand in rule_*.c.
+ *
+ * A rule gives an element of the result for given indices as an expression over elements of the
+ * operands, which it asks for by pdm_cinn_element. Whether an operand is computed there and then or
+ * read from memory is not its concern.
+ */
+#ifndef PDM_CINN_RULES_H
+#define PDM_CINN_RULES_H
+
+#include "cinn/loop_ir.h"
+#include "ir/op_info.h"
+
+typedef enum pdm_cinn_kind {
+    PDM_CINN_ELEMENTWISE, /* index of the result = index of the operand */
+    PDM_CINN_BROADCAST,   /* an element of an operand may serve many of the result */
+    PDM_CINN_INJECTIVE,   /* each element comes from one of the operand at another index */
+    PDM_CINN_REDUCTION
+} pdm_cinn_kind;
+
+const char *pdm_cinn_kind_name(pdm_cinn_kind kind);
+
+/* Dims of a value of the group. */
+typedef struct pdm_cinn_shape {
+    pdm_dtype dtype;
+    uint32_t rank;
+    const pdm_loop_expr *dims[PDM_MAX_RANK];
+} pdm_cinn_shape;
+
+typedef struct pdm_cinn_lower pdm_cinn_lower; /* see lower.h */
+
+typedef bool (*pdm_cinn_fits_fn)(const pdm_ir_op *op);
+/* Rank and dims of the result (its type is filled in); false: the shapes of the operands do not
+ * fit, or it cannot be told. */
+typedef bool (*pdm_cinn_shape_fn)(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out);
+typedef const pdm_loop_expr *(*pdm_cinn_element_fn)(pdm_cinn_lower *l, const pdm_ir_op *op,
+                                                    const pdm_loop_expr *const *indices);
+/* The formula of a pointwise op; x has an element of each tensor operand. */
+typedef const pdm_loop_expr *(*pdm_cinn_value_fn)(pdm_loop_fn *fn, const pdm_ir_op *op,
+                                                  const pdm_loop_expr *const *x);
+
+typedef struct pdm_cinn_rule {
+    pdm_cinn_kind kind;
+    uint32_t tensors;  /* leading operands that are computed with; the others are constants */
+    uint32_t types;    /* bit 1 << dtype */
+    pdm_cinn_fits_fn fits;
+    pdm_cinn_shape_fn shape;
+    pdm_cinn_element_fn element;
+    pdm_cinn_value_fn value;
+} pdm_cinn_rule;
+
+enum { PDM_CINN_MAX_TENSORS = 4 };
+
+/* The rule of an op that may be in a group: its element types are known and taken, ranks are known,
+ * attributes fit. NULL: it may not. */
+const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op);
+
+/* ---- for rules ------------------------------------------------------------------------------- */
+
+/* A number among the attributes; its default from the row, else fallback, when it is absent. */
+double pdm_cinn_attr(const pdm_ir_op *op, const char *name, double fallback);
+/* The number that a pd_op.full holds in all elements; false: value is no such thing. */
+bool pdm_cinn_constant(const pdm_ir_value *value, double *out);
+const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *value,
+                                      const pdm_loop_expr *const *indices);
+const pdm_cinn_shape *pdm_cinn_shape_of(pdm_cinn_lower *l, const pdm_ir_value *value);
+pdm_loop_fn *pdm_cinn_fn(pdm_cinn_lower *l);
+/* Two dims must be equal: false when they are known not to be. */
+bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm_loop_expr *b);
+
+/* The functions that rows name. */
+#define PDM_CINN_RULE(op, kind, tensors, types, fits, shape, element, value)                       \
+    bool pdm_cinn_fits_##fits(const pdm_ir_op *);                                                  \
+    bool pdm_cinn_shape_##shape(pdm_cinn_lower *, const pdm_ir_op *, pdm_cinn_shape *);            \
+    const pdm_loop_expr *pdm_cinn_element_##element(pdm_cinn_lower *, const pdm_ir_op *,           \
+                                                    const pdm_loop_expr *const *);                 \
+    const pdm_loop_expr *pdm_cinn_value_##value(pdm_loop_fn *, const pdm_ir_op *,                  \
+                                                const pdm_loop_expr *const *);
+#include "cinn/rules.def"
+#undef PDM_CINN_RULE
+
+#endif

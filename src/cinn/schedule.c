@@ -1,0 +1,206 @@
+/* Primitives: see schedule.h. */
+#include "cinn/schedule.h"
+
+#include <stdlib.h>
+
+/* ---- variables in expressions ---------------------------------------------------------------- */
+
+static bool index_mentions(const pdm_loop_expr *e, uint32_t var)
+{
+    if (e->kind == PDM_LOOP_VAR)
+        return e->u.index == var;
+    for (uint32_t i = 0; i < e->num_args; i++) {
+        if (index_mentions(e->args[i], var))
+            return true;
+    }
+    return false;
+}
+
+const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *e, uint32_t var)
+{
+    const bool binary = e->kind == PDM_LOOP_BINARY;
+
+    if (e->kind == PDM_LOOP_VAR && e->u.index == var)
+        return pdm_loop_index(fn, 1);
+    if (binary && (e->op == PDM_LOOP_ADD || e->op == PDM_LOOP_MUL)) {
+        const pdm_loop_expr *a = pdm_loop_coefficient(fn, e->args[0], var);
+        const pdm_loop_expr *b = pdm_loop_coefficient(fn, e->args[1], var);
+        if (!a || !b)
+            return NULL;
+        if (e->op == PDM_LOOP_ADD)
+            return pdm_loop_binary(fn, PDM_LOOP_ADD, a, b);
+        if (pdm_loop_is_int(a, 0))
+            return pdm_loop_binary(fn, PDM_LOOP_MUL, e->args[0], b);
+        return pdm_loop_is_int(b, 0) ? pdm_loop_binary(fn, PDM_LOOP_MUL, a, e->args[1]) : NULL;
+    }
+    return index_mentions(e, var) ? NULL : pdm_loop_index(fn, 0);
+}
+
+/* ---- substitution ---------------------------------------------------------------------------- */
+
+typedef struct rewriting {
+    pdm_loop_fn *fn;
+    const pdm_loop_expr *const *with;
+    const pdm_loop_expr **done; /* by expression that was there before */
+    size_t count;
+} rewriting;
+
+static const pdm_loop_expr *rewrite(rewriting *r, const pdm_loop_expr *e)
+{
+    enum { ENOUGH = PDM_MAX_RANK };
+    const pdm_loop_expr *few[ENOUGH];
+
+    if (!e || e->id >= r->count)
+        return e;
+    if (r->done[e->id])
+        return r->done[e->id];
+    const pdm_loop_expr *made = e;
+    if (e->kind == PDM_LOOP_VAR) {
+        made = r->with[e->u.index] ? r->with[e->u.index] : e;
+    } else if (e->num_args) {
+        bool same = true;
+        for (uint32_t i = 0; i < e->num_args; i++) {
+            few[i] = rewrite(r, e->args[i]);
+            same = same && few[i] == e->args[i];
+        }
+        if (!same)
+            made = pdm_loop_rebuild(r->fn, e, few);
+    }
+    r->done[e->id] = made;
+    return made;
+}
+
+static void rewrite_stmts(rewriting *r, pdm_loop_stmt *stmt)
+{
+    for (; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR) {
+            stmt->extent = rewrite(r, stmt->extent);
+            rewrite_stmts(r, stmt->body);
+            continue;
+        }
+        const uint32_t rank = r->fn->buffers.v[stmt->buffer].rank;
+        const pdm_loop_expr **indices =
+            pdm_arena_calloc(&r->fn->arena, (size_t)rank + 1, sizeof *indices);
+        if (!indices) {
+            r->fn->status = PDM_NOMEM;
+            return;
+        }
+        for (uint32_t i = 0; i < rank; i++)
+            indices[i] = rewrite(r, stmt->indices[i]);
+        stmt->indices = indices;
+        stmt->value = rewrite(r, stmt->value);
+    }
+}
+
+bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_expr *const *with)
+{
+    rewriting r = {.fn = fn,
+                   .with = with,
+                   .done = calloc(fn->num_exprs + 1, sizeof *r.done),
+                   .count = fn->num_exprs};
+
+    if (!r.done && fn->status == PDM_OK)
+        fn->status = PDM_NOMEM;
+    if (fn->status == PDM_OK)
+        rewrite_stmts(&r, stmt);
+    free(r.done);
+    return fn->status == PDM_OK;
+}
+
+/* ---- fuse ------------------------------------------------------------------------------------ */
+
+static pdm_loop_stmt *only_loop(const pdm_loop_stmt *outer)
+{
+    pdm_loop_stmt *inner = outer->kind == PDM_LOOP_FOR ? outer->body : NULL;
+
+    return inner && inner->kind == PDM_LOOP_FOR && !inner->next && outer->mark == PDM_LOOP_SERIAL &&
+                   inner->mark == PDM_LOOP_SERIAL && !index_mentions(inner->extent, outer->var)
+               ? inner
+               : NULL;
+}
+
+bool pdm_loop_fuse(pdm_loop_fn *fn, pdm_loop_stmt *outer)
+{
+    pdm_loop_stmt *inner = only_loop(outer);
+
+    if (!inner || fn->status != PDM_OK)
+        return false;
+    const uint32_t var = fn->num_vars++;
+    const pdm_loop_expr *v = pdm_loop_var(fn, var);
+    const pdm_loop_expr *extent = pdm_loop_binary(fn, PDM_LOOP_MUL, outer->extent, inner->extent);
+    const pdm_loop_expr **with = calloc(fn->num_vars, sizeof *with);
+    if (!with)
+        fn->status = PDM_NOMEM;
+    if (with && v && extent) {
+        with[outer->var] = pdm_loop_binary(fn, PDM_LOOP_DIV, v, inner->extent);
+        with[inner->var] = pdm_loop_binary(fn, PDM_LOOP_MOD, v, inner->extent);
+        pdm_loop_substitute(fn, inner->body, with);
+    }
+    free(with);
+    outer->var = var;
+    outer->extent = extent;
+    outer->body = inner->body;
+    return fn->status == PDM_OK;
+}
+
+/* ---- whether fusing is plain ----------------------------------------------------------------- */
+
+typedef struct plainness {
+    pdm_loop_fn *fn;
+    const pdm_loop_stmt *outer, *inner;
+    bool *seen; /* expressions that were looked at */
+    size_t count;
+} plainness;
+
+static bool steps_equally(const plainness *p, uint32_t buffer, const pdm_loop_expr *const *indices)
+{
+    const pdm_loop_expr *at = pdm_loop_offset(p->fn, buffer, indices);
+    const pdm_loop_expr *a = at ? pdm_loop_coefficient(p->fn, at, p->outer->var) : NULL;
+    const pdm_loop_expr *b = at ? pdm_loop_coefficient(p->fn, at, p->inner->var) : NULL;
+
+    return a && b && a == pdm_loop_binary(p->fn, PDM_LOOP_MUL, b, p->inner->extent);
+}
+
+static bool plain_expr(plainness *p, const pdm_loop_expr *e)
+{
+    if (e->id < p->count && p->seen[e->id])
+        return true;
+    if (e->id < p->count)
+        p->seen[e->id] = true;
+    if (e->kind == PDM_LOOP_VAR)
+        return e->u.index != p->outer->var && e->u.index != p->inner->var;
+    if (e->kind == PDM_LOOP_LOAD)
+        return steps_equally(p, e->u.index, e->args);
+    for (uint32_t i = 0; i < e->num_args; i++) {
+        if (!plain_expr(p, e->args[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool plain_stmts(plainness *p, const pdm_loop_stmt *stmt)
+{
+    for (; stmt; stmt = stmt->next) {
+        const bool plain = stmt->kind == PDM_LOOP_FOR
+                               ? plain_stmts(p, stmt->body)
+                               : steps_equally(p, stmt->buffer, stmt->indices) &&
+                                     plain_expr(p, stmt->value);
+        if (!plain)
+            return false;
+    }
+    return true;
+}
+
+bool pdm_loop_fuses_plainly(pdm_loop_fn *fn, pdm_loop_stmt *outer)
+{
+    plainness p = {.fn = fn, .outer = outer, .inner = only_loop(outer), .count = fn->num_exprs};
+
+    if (!p.inner || fn->status != PDM_OK)
+        return false;
+    p.seen = calloc(p.count + 1, sizeof *p.seen);
+    if (!p.seen)
+        fn->status = PDM_NOMEM;
+    const bool plain = p.seen && plain_stmts(&p, p.inner->body);
+    free(p.seen);
+    return plain && fn->status == PDM_OK;
+}

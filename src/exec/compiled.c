@@ -1,0 +1,260 @@
+#include "exec/compiled.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "cinn/lower.h"
+
+/* Code for a class of shapes; image is NULL where there can be none. */
+typedef struct variant {
+    struct variant *next;
+    pdm_loop_fn *fn;
+    void *image;
+} variant;
+
+enum { MAX_VARIANTS = 16 }; /* of a group; shapes of further classes are run op by op */
+
+struct pdm_exec_group {
+    const pdm_ir_op *op;
+    const pdm_cinn_backend *backend;
+    const pdm_ir_value *inputs[PDM_CINN_MAX_INPUTS];
+    size_t num_inputs;
+    pthread_mutex_t lock; /* around variants; those that are there do not change */
+    variant *variants;
+    unsigned num_variants;
+    atomic_ulong runs, compiled;
+};
+
+pdm_status pdm_exec_group_create(const pdm_ir_op *op, const pdm_cinn_backend *backend,
+                                 pdm_exec_group **out_group)
+{
+    pdm_exec_group *group = calloc(1, sizeof *group);
+
+    if (!group)
+        return PDM_NOMEM;
+    group->op = op;
+    group->backend = backend;
+    group->num_inputs = pdm_cinn_group_inputs(op, group->inputs);
+    if (group->num_inputs == SIZE_MAX) {
+        group->num_inputs = 0;
+        group->backend = NULL;
+    }
+    pthread_mutex_init(&group->lock, NULL);
+    *out_group = group;
+    return PDM_OK;
+}
+
+void pdm_exec_group_destroy(pdm_exec_group *group)
+{
+    if (!group)
+        return;
+    for (variant *v = group->variants, *next; v; v = next) {
+        next = v->next;
+        if (v->image)
+            group->backend->destroy(v->image);
+        pdm_loop_fn_destroy(v->fn);
+        free(v);
+    }
+    pthread_mutex_destroy(&group->lock);
+    free(group);
+}
+
+const pdm_ir_value *const *pdm_exec_group_inputs(const pdm_exec_group *group, size_t *out_count)
+{
+    *out_count = group->num_inputs;
+    return group->inputs;
+}
+
+void pdm_exec_group_count(pdm_exec_group *group, pdm_exec_compile_stats *stats)
+{
+    stats->groups++;
+    stats->runs += atomic_load(&group->runs);
+    stats->compiled += atomic_load(&group->compiled);
+    pthread_mutex_lock(&group->lock);
+    for (const variant *v = group->variants; v; v = v->next)
+        stats->kernels += v->image != NULL;
+    pthread_mutex_unlock(&group->lock);
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, variant **out)
+{
+    variant *v = calloc(1, sizeof *v);
+    pdm_status status = v ? pdm_cinn_lower_group(group->op, actual, &v->fn) : PDM_NOMEM;
+
+    if (status == PDM_OK) {
+        pdm_cinn_schedule_cpu(v->fn);
+        status = v->fn->status;
+    }
+    if (status == PDM_OK)
+        status = group->backend->compile(v->fn, &v->image);
+    /* What a backend cannot do is done in another way, and need not be tried again. */
+    if (status == PDM_UNSUPPORTED && v->fn && !v->image)
+        status = PDM_OK;
+    if (status != PDM_OK) {
+        if (v)
+            pdm_loop_fn_destroy(v->fn);
+        free(v);
+        return status;
+    }
+    *out = v;
+    return PDM_OK;
+}
+
+/* The code for these shapes, made if need be; NULL: there is none. */
+static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int64_t *symbols,
+                       const variant **out)
+{
+    pdm_status status = PDM_OK;
+    variant *v;
+
+    *out = NULL;
+    pthread_mutex_lock(&group->lock);
+    for (v = group->variants; v; v = v->next) {
+        if (pdm_cinn_class_fits(v->fn, actual, symbols))
+            break;
+    }
+    if (!v && group->num_variants < MAX_VARIANTS) {
+        status = compile(group, actual, &v);
+        if (status == PDM_OK) {
+            v->next = group->variants;
+            group->variants = v;
+            group->num_variants++;
+            if (!pdm_cinn_class_fits(v->fn, actual, symbols))
+                v = NULL;
+        }
+    }
+    pthread_mutex_unlock(&group->lock);
+    if (status == PDM_OK && v && v->image)
+        *out = v;
+    return status == PDM_UNSUPPORTED ? PDM_OK : status;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_actual *actual)
+{
+    if (k->num_in != group->num_inputs)
+        return false;
+    for (size_t i = 0; i < k->num_in; i++) {
+        const pdm_value *value = k->in[i];
+        if (!value || value->kind != PDM_VALUE_TENSOR || value->tensor.dtype == PDM_UNDEFINED ||
+            pdm_tensor_num_lod(&value->tensor) > 0)
+            return false;
+        actual[i] = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims};
+    }
+    return true;
+}
+
+static bool dims_of(const pdm_loop_buffer *buffer, const int64_t *symbols, int64_t *dims,
+                    uint64_t *out_bytes)
+{
+    uint64_t count;
+
+    for (uint32_t d = 0; d < buffer->rank; d++)
+        dims[d] = pdm_loop_eval(buffer->dims[d], symbols);
+    return pdm_count_elements(dims, buffer->rank, &count) &&
+           pdm_mul_u64(count, pdm_dtype_size(buffer->dtype), out_bytes);
+}
+
+/* Memory for all buffers. */
+static pdm_status take_buffers(const pdm_loop_fn *fn, pdm_k *k, const int64_t *symbols, void **data)
+{
+    size_t output = 0;
+
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        const pdm_loop_buffer *buffer = &fn->buffers.v[i];
+        int64_t dims[PDM_MAX_RANK];
+        uint64_t bytes;
+        if (buffer->role == PDM_LOOP_INPUT) {
+            data[i] = k->in[i]->tensor.data;
+            continue;
+        }
+        if (!dims_of(buffer, symbols, dims, &bytes))
+            return pdm_k_fail(k, "a result is too large");
+        data[i] = buffer->role == PDM_LOOP_TEMP
+                      ? pdm_k_temp(k, bytes)
+                      : pdm_k_out(k, output++, buffer->dtype, (int)buffer->rank, dims);
+        if (!data[i])
+            return k->status;
+    }
+    return PDM_OK;
+}
+
+typedef struct nest_job {
+    const pdm_exec_group *group;
+    const variant *v;
+    uint32_t nest;
+    void *const *data;
+    const int64_t *symbols;
+    atomic_int status;
+} nest_job;
+
+static void run_part(void *arg, int64_t begin, int64_t end)
+{
+    nest_job *job = arg;
+    const pdm_status status = job->group->backend->run(job->v->image, job->nest, job->data,
+                                                       job->symbols, begin, end);
+    if (status != PDM_OK)
+        atomic_store(&job->status, (int)status);
+}
+
+/* Elements that one turn of the outermost loop stores. */
+static int64_t elements_of(const pdm_loop_stmt *stmt, const int64_t *symbols)
+{
+    int64_t sum = 0;
+
+    for (; stmt; stmt = stmt->next) {
+        int64_t n = 1;
+        if (stmt->kind == PDM_LOOP_FOR &&
+            __builtin_mul_overflow(pdm_loop_eval(stmt->extent, symbols),
+                                   elements_of(stmt->body, symbols), &n))
+            n = INT64_MAX / 2;
+        if (__builtin_add_overflow(sum, n, &sum))
+            return INT64_MAX / 2;
+    }
+    return sum;
+}
+
+static pdm_status run_nests(const pdm_exec_group *group, const variant *v, pdm_k *k, void **data,
+                            const int64_t *symbols)
+{
+    enum { GRAIN = 16384 }; /* elements that are worth a thread */
+    nest_job job = {.group = group, .v = v, .data = data, .symbols = symbols};
+
+    for (const pdm_loop_stmt *stmt = v->fn->body; stmt; stmt = stmt->next, job.nest++) {
+        if (stmt->kind != PDM_LOOP_FOR || stmt->mark != PDM_LOOP_PARALLEL) {
+            const bool loop = stmt->kind == PDM_LOOP_FOR;
+            run_part(&job, 0, loop ? pdm_loop_eval(stmt->extent, symbols) : 1);
+            continue;
+        }
+        const int64_t work = elements_of(stmt->body, symbols);
+        pdm_k_parallel(k, pdm_loop_eval(stmt->extent, symbols), GRAIN / (work > 0 ? work : 1) + 1,
+                       run_part, &job);
+    }
+    return (pdm_status)atomic_load(&job.status);
+}
+
+pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, bool *out_done)
+{
+    pdm_cinn_actual actual[PDM_CINN_MAX_INPUTS];
+    int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK];
+    const variant *v;
+
+    *out_done = false;
+    atomic_fetch_add_explicit(&group->runs, 1, memory_order_relaxed);
+    if (!group->backend || !take_inputs(group, k, actual))
+        return PDM_OK;
+    PDM_TRY(find(group, actual, symbols, &v));
+    if (!v)
+        return PDM_OK;
+    void **data = pdm_k_temp(k, v->fn->buffers.n * sizeof *data);
+    if (!data)
+        return k->status;
+    PDM_TRY(take_buffers(v->fn, k, symbols, data));
+    *out_done = true;
+    atomic_fetch_add_explicit(&group->compiled, 1, memory_order_relaxed);
+    return run_nests(group, v, k, data, symbols);
+}

@@ -1,0 +1,34 @@
+/*
+ * Compiled groups. A group is compiled when it is first run with inputs of a class of shapes (see
+ * cinn/lower.h), and the code kept as long as the plan. It is shared by all sessions of the plan,
+ * in any threads.
+ */
+#ifndef PDM_EXEC_COMPILED_H
+#define PDM_EXEC_COMPILED_H
+
+#include "cinn/backend.h"
+#include "exec/kernel.h"
+#include "ir/ir.h"
+
+typedef struct pdm_exec_group pdm_exec_group;
+
+/* op: a group (pdm_cinn_is_group); both outlive the result. */
+PDM_MUST_USE pdm_status pdm_exec_group_create(const pdm_ir_op *op, const pdm_cinn_backend *backend,
+                                              pdm_exec_group **out_group);
+void pdm_exec_group_destroy(pdm_exec_group *group); /* NULL is allowed */
+/* The values that it takes as operands. */
+const pdm_ir_value *const *pdm_exec_group_inputs(const pdm_exec_group *group, size_t *out_count);
+/* Compute all results of a call; *out_done is false when it has to be done op by op: shapes do not
+ * fit, there is LoD to be handed on, or the backend cannot. Nothing has happened then. */
+PDM_MUST_USE pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, bool *out_done);
+
+/* Of all runs so far. */
+typedef struct pdm_exec_compile_stats {
+    size_t groups, kernels;  /* kernels: one a group and class of shapes */
+    uint64_t runs, compiled; /* of groups; those that compiled code did */
+} pdm_exec_compile_stats;
+
+/* Adds a group. */
+void pdm_exec_group_count(pdm_exec_group *group, pdm_exec_compile_stats *stats);
+
+#endif
