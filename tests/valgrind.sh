@@ -47,8 +47,18 @@ for name in cases/op_conv2d__groups cases/op_net__lstm_sentiment_lod cases/flow_
     cases/op_lod_tensor_to_array__roundtrip cases-own/flow_param_written_twice models/branchy_loop; do
     [ -f "$srcdir/fixtures/$name/io.npz" ] && runs="$runs $srcdir/fixtures/$name"
 done
-for how in --fast --json --legacy; do
+# Values are compared elsewhere (some sets are steps of one state): here only what valgrind says counts.
+for how in --fast --json --legacy --launch; do
     # shellcheck disable=SC2086
-    tap_try "run samples, $how" $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs
+    $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs >"$dir/out" 2>"$dir/err"
+    status=$?
+    [ $status -le 1 ] && [ ! -s "$dir/err" ]
+    tap_ok $? "run samples, $how ($(tail -n 1 "$dir/out"))"
+    head -n 60 "$dir/err" | sed 's/^/# /'
+done
+for how in "" --dot "--in-place --format json"; do
+    # shellcheck disable=SC2086
+    tap_try "graph of a training program${how:+, $how}" $vg "$program" graph --no-params $how \
+        "$srcdir/fixtures/samples/training/cond_in_while.pdmodel"
 done
 tap_done

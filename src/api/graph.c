@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "legacy_graph/cinn_dot.h"
 #include "legacy_graph/cinn_extract.h"
+#include "legacy_graph/cinn_mem_opt.h"
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/names.h"
 #include "translator/translate.h"
@@ -188,6 +189,8 @@ static pdm_status build(const pdm_model *model, const pdm_graph_options *options
     graph->num_ops_before = count_ops(graph->main);
     PDM_TRY(set_skip_gc(model, options, graph->main));
     PDM_TRY(pdm_lg_build_cinn(graph->main, &pass, sink, &graph->keys, &graph->num_keys));
+    PDM_TRY(pdm_lg_mem_opt_find(graph->main));
+    PDM_TRY(pdm_lg_cinn_share_mem_opt(graph->main, pdm_lg_cinn_table_shared(), sink, graph->keys, graph->num_keys));
     graph->infos = pdm_arena_calloc(&graph->arena, graph->num_keys, sizeof *graph->infos);
     if (!graph->infos)
         return PDM_NOMEM;

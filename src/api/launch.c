@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "exec/executor.h"
 #include "legacy_graph/cinn_extract.h"
+#include "legacy_graph/cinn_mem_opt.h"
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/names.h"
 #include "legacy_graph/write.h"
@@ -45,8 +46,11 @@ struct pdm_api_launcher {
 /* Tensors by column of the subgraph's feeds. */
 typedef struct inputs {
     pdm_tensor *v; /* references; those of which only the shape is known have no data */
+    size_t *from;  /* which of the launch's inputs it is; NONE: only a shape */
     size_t n;
 } inputs;
+
+#define NONE SIZE_MAX
 
 pdm_status pdm_api_launcher_create(pdm_context *context, const pdm_legacy_options *options,
                                    pdm_api_launcher **out_launcher)
@@ -108,14 +112,16 @@ static pdm_status refuse(pdm_diag_sink *sink, const char *var, const char *what)
 }
 
 static pdm_status find_input(const pdm_legacy_launch *launch, const char *name, pdm_tensor *out,
-                             pdm_diag_sink *sink)
+                             size_t *out_from, pdm_diag_sink *sink)
 {
+    *out_from = NONE;
     for (size_t i = 0; i < launch->num_in; i++) {
         if (strcmp(launch->in_names[i], name) != 0)
             continue;
         if (!launch->in[i])
             return refuse(sink, name, "an input of a subgraph has no value");
         pdm_tensor_ref(out, launch->in[i]);
+        *out_from = i;
         return PDM_OK;
     }
     for (size_t i = 0; i < launch->num_shapes; i++) {
@@ -131,7 +137,8 @@ static pdm_status take_inputs(const pdm_lg_graph *subgraph, const pdm_legacy_lau
                               inputs *in, pdm_diag_sink *sink)
 {
     in->v = calloc(launch->num_in + launch->num_shapes + 1, sizeof *in->v);
-    if (!in->v)
+    in->from = calloc(launch->num_in + launch->num_shapes + 1, sizeof *in->from);
+    if (!in->v || !in->from)
         return PDM_NOMEM;
     /* Feeds are made in the order of their columns. */
     for (size_t i = 0; i < subgraph->nodes.n; i++) {
@@ -141,7 +148,7 @@ static pdm_status take_inputs(const pdm_lg_graph *subgraph, const pdm_legacy_lau
         if (in->n == launch->num_in + launch->num_shapes)
             return refuse(sink, node->outputs.v[0]->name,
                           "a launch gives fewer inputs than its subgraph has");
-        PDM_TRY(find_input(launch, node->outputs.v[0]->name, &in->v[in->n], sink));
+        PDM_TRY(find_input(launch, node->outputs.v[0]->name, &in->v[in->n], &in->from[in->n], sink));
         in->n++;
     }
     return PDM_OK;
@@ -279,14 +286,26 @@ static pdm_status fill_shape(pdm_tensor *tensor)
     return PDM_OK;
 }
 
-static pdm_status set_inputs(const compiled *c, inputs *in)
+/* The session frees what nobody else has after its last use in the subgraph. */
+static pdm_status give_inputs(const compiled *c, inputs *in)
 {
     for (size_t i = 0; i < pdm_exec_num_inputs(c->plan); i++) {
         pdm_tensor *tensor = &in->v[c->inputs[i]];
         PDM_TRY(fill_shape(tensor));
-        pdm_exec_set_input(c->session, i, tensor);
+        pdm_exec_give_input(c->session, i, tensor);
     }
     return PDM_OK;
+}
+
+/* Inputs with a record are freed by the launch; the others, and outputs, are kept. */
+static void release_inputs(const pdm_lg_graph *subgraph, const pdm_legacy_launch *launch, const inputs *in)
+{
+    const pdm_lg_mem_opt *records = pdm_lg_graph_get(subgraph, PDM_LG_CINN_MEM_OPT);
+
+    for (size_t i = 0; launch->release && i < in->n; i++) {
+        if (in->from[i] != NONE && pdm_lg_mem_opt_count(records, launch->in_names[in->from[i]]) > 0)
+            launch->release(launch->releaser, in->from[i]);
+    }
 }
 
 /* Nothing of the run stays in the session, whose memory the next launch uses again. */
@@ -314,7 +333,8 @@ static pdm_status run(pdm_api_launcher *l, const pdm_lg_graph *subgraph,
     PDM_TRY(take_inputs(subgraph, launch, in, sink));
     PDM_TRY(find_compiled(l, launch->key, subgraph, in, sink, &index));
     const compiled *c = &l->compiled.v[index];
-    PDM_TRY(set_inputs(c, in));
+    PDM_TRY(give_inputs(c, in));
+    release_inputs(subgraph, launch, in);
     PDM_TRY(pdm_exec_run(c->session, sink));
     l->launches++;
     return take_outputs(c, pdm_lg_graph_get(subgraph, PDM_LG_CINN_OUTPUT_VARS), launch, sink);
@@ -323,12 +343,13 @@ static pdm_status run(pdm_api_launcher *l, const pdm_lg_graph *subgraph,
 pdm_status pdm_api_launch(void *launch_user, const pdm_legacy_launch *launch, pdm_diag_sink *sink)
 {
     const pdm_lg_graph *subgraph;
-    inputs in = {NULL, 0};
+    inputs in = {NULL, NULL, 0};
 
     PDM_TRY(pdm_lg_cinn_table_get(pdm_lg_cinn_table_shared(), launch->key, sink, &subgraph));
     const pdm_status status = run(launch_user, subgraph, launch, &in, sink);
     for (size_t i = 0; i < in.n; i++)
         pdm_tensor_deinit(&in.v[i]);
     free(in.v);
+    free(in.from);
     return status;
 }

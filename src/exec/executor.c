@@ -35,6 +35,7 @@ struct pdm_exec_session {
     pdm_value **in, **out; /* what instructions see, see first_in and first_out */
     pdm_value *scratch;    /* new values of results in place */
     pdm_tensor *inputs;
+    bool *given; /* by input: for the next run only */
     target *targets; /* by output */
     stack *stacks;
     uint32_t *pending, *ready; /* of the top block's graph */
@@ -114,11 +115,12 @@ pdm_status pdm_exec_session_create(const pdm_exec_plan *plan, const pdm_exec_opt
     s->out = room_for(plan->total_out, sizeof *s->out);
     s->scratch = room_for(plan->total_scratch, sizeof *s->scratch);
     s->inputs = room_for(plan->num_inputs, sizeof *s->inputs);
+    s->given = room_for(plan->num_inputs, sizeof *s->given);
     s->targets = room_for(plan->num_outputs, sizeof *s->targets);
     s->stacks = room_for(plan->num_stacks, sizeof *s->stacks);
     s->pending = room_for(plan->top->num_instrs, sizeof *s->pending);
     s->ready = room_for(plan->top->num_instrs, sizeof *s->ready);
-    if (s->values && s->users && s->in && s->out && s->scratch && s->inputs && s->targets &&
+    if (s->values && s->users && s->in && s->out && s->scratch && s->inputs && s->given && s->targets &&
         s->stacks && s->pending && s->ready)
         status = make_lists(s);
     if (status == PDM_OK)
@@ -165,6 +167,7 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
     free(s->out);
     free(s->scratch);
     free(s->inputs);
+    free(s->given);
     free(s->targets);
     free(s->stacks);
     free(s->pending);
@@ -178,6 +181,15 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
 void pdm_exec_set_input(pdm_exec_session *s, size_t index, const pdm_tensor *tensor)
 {
     pdm_tensor_ref(&s->inputs[index], tensor);
+    s->given[index] = false;
+}
+
+void pdm_exec_give_input(pdm_exec_session *s, size_t index, pdm_tensor *tensor)
+{
+    pdm_tensor_deinit(&s->inputs[index]);
+    s->inputs[index] = *tensor;
+    s->given[index] = true;
+    *tensor = (pdm_tensor){0};
 }
 
 void pdm_exec_set_output(pdm_exec_session *s, size_t index, void *data, size_t bytes)
@@ -710,11 +722,14 @@ static pdm_status bind_inputs(pdm_exec_session *s)
         if (s->inputs[i].dtype == PDM_UNDEFINED)
             return pdm_diag(s->sink, PDM_D_EXEC_INPUT, &loc, NULL, "input '%s' was not given",
                             loc.var);
-        if (!value)
-            continue;
-        pdm_value_deinit(value);
-        value->kind = PDM_VALUE_TENSOR;
-        pdm_tensor_ref(&value->tensor, &s->inputs[i]);
+        if (value) {
+            pdm_value_deinit(value);
+            value->kind = PDM_VALUE_TENSOR;
+            pdm_tensor_ref(&value->tensor, &s->inputs[i]);
+        }
+        if (s->given[i]) /* the value alone has it */
+            pdm_tensor_deinit(&s->inputs[i]);
+        s->given[i] = false;
     }
     return PDM_OK;
 }
@@ -736,9 +751,10 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
     s->num_random = 0;
     for (size_t i = 0; i < s->plan->num_outputs; i++)
         pdm_value_deinit(at(s, s->plan->outputs[i].slot));
+    const uint64_t shapes = signature(s);
     pdm_status status = bind_inputs(s);
     if (status == PDM_OK) {
-        pdm_exec_memory_begin(s->memory, signature(s));
+        pdm_exec_memory_begin(s->memory, shapes);
         status = run_block(s, s->plan->top, 0);
         if (status != PDM_OK)
             clear_block(s, s->plan->top);

@@ -89,6 +89,8 @@ void pdm_exec_session_reset(pdm_exec_session *session);
 
 /* An input for the next runs: refers to the tensor's data (with its LoD) without copying them. */
 void pdm_exec_set_input(pdm_exec_session *session, size_t index, const pdm_tensor *tensor);
+/* The same for the next run only, which frees the data after their last use. The tensor is taken. */
+void pdm_exec_give_input(pdm_exec_session *session, size_t index, pdm_tensor *tensor);
 /* The next runs put output index there when it needs exactly so many bytes and an op makes it as it
  * is; pdm_exec_output tells where it came to be. NULL: no wish. */
 void pdm_exec_set_output(pdm_exec_session *session, size_t index, void *data, size_t bytes);

@@ -518,9 +518,26 @@ static pdm_status run_recurrent(session *s, const pdm_legacy_op *op)
 
 /* What a launch hands over. */
 typedef struct launch_room {
+    session *s;
+    const pdm_legacy_op *op;
     const pdm_tensor **in;
     pdm_tensor *shapes, *out;
 } launch_room;
+
+/* Only what would go after the launch anyway. */
+static void release_input(void *releaser, size_t index)
+{
+    const launch_room *room = releaser;
+    const pdm_legacy_op *op = room->op;
+    const uint32_t slot = op->launch->in[index];
+
+    for (uint32_t i = 0; i < op->num_released; i++) {
+        if (op->released[i] == slot) {
+            room->in[index] = NULL;
+            empty_slot(room->s, slot);
+        }
+    }
+}
 
 static pdm_status give_tensors(session *s, const pdm_legacy_op *op, launch_room *room)
 {
@@ -557,6 +574,8 @@ static pdm_status call_launch(session *s, const pdm_legacy_op *op, launch_room *
         .out_names = plan->num_out ? plan->out_slot->args : NULL,
         .out = room->out,
         .num_out = plan->num_out,
+        .release = release_input,
+        .releaser = room,
     };
 
     if (!s->options.launch)
@@ -577,7 +596,7 @@ static pdm_status call_launch(session *s, const pdm_legacy_op *op, launch_room *
 static pdm_status run_launch(session *s, const pdm_legacy_op *op)
 {
     const pdm_legacy_launch_plan *plan = op->launch;
-    launch_room room = {calloc((size_t)plan->num_in + 1, sizeof *room.in),
+    launch_room room = {s, op, calloc((size_t)plan->num_in + 1, sizeof *room.in),
                         calloc((size_t)plan->num_shapes + 1, sizeof *room.shapes),
                         calloc((size_t)plan->num_out + 1, sizeof *room.out)};
     const pdm_status status =

@@ -62,6 +62,9 @@ typedef struct pdm_legacy_launch {
     const char *const *out_names;
     pdm_tensor *out; /* to be filled; none initialised */
     size_t num_out;
+    /* Gives up an input that no op after the launch uses: in[index] is gone then. */
+    void (*release)(void *releaser, size_t index);
+    void *releaser;
 } pdm_legacy_launch;
 
 typedef struct pdm_legacy_options {

@@ -29,7 +29,7 @@
 #define PDM_LG_OP_ROLE        "op_role"         /* INT */
 #define PDM_LG_ROLE_NOT_SPECIFIED 0x1000
 
-/* Attributes of graphs; all are pdm_lg_names but MEM_OPT. skip_gc_vars: of the main graph, the names
+/* Attributes of graphs; all are pdm_lg_names but MEM_OPT (cinn_mem_opt.h). skip_gc_vars: of the main graph, the names
  * that are to exist after a launch; handed on to subgraphs. */
 #define PDM_LG_SKIP_GC_VARS        "skip_gc_vars"
 #define PDM_LG_CINN_INPUT_VARS     "InputVars"

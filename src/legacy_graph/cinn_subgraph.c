@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "legacy_graph/cinn_impl.h"
+#include "legacy_graph/cinn_mem_opt.h"
 
 typedef struct maker {
     const pdm_lg_cluster *cluster;
@@ -246,6 +247,7 @@ static pdm_status set_inplace(maker *m)
 static pdm_status set_attrs(maker *m, const pdm_lg_graph *main)
 {
     const pdm_lg_names *skip_gc = pdm_lg_graph_get(main, PDM_LG_SKIP_GC_VARS);
+    pdm_lg_mem_opt *records;
     pdm_lg_names *copy;
 
     PDM_TRY(set_no_need_buffer(m));
@@ -255,8 +257,8 @@ static pdm_status set_attrs(maker *m, const pdm_lg_graph *main)
     PDM_TRY(set_list(m, PDM_LG_CINN_OUTPUT_VARS, &m->sets->outs, NULL));
     if (m->options->allow_inplace)
         PDM_TRY(set_inplace(m));
-    PDM_TRY(pdm_lg_names_create(&copy));
-    PDM_TRY(pdm_lg_graph_set(m->to, PDM_LG_CINN_MEM_OPT, copy, &pdm_lg_names_value));
+    PDM_TRY(pdm_lg_mem_opt_create(&records)); /* empty: a later pass fills it */
+    PDM_TRY(pdm_lg_graph_set(m->to, PDM_LG_CINN_MEM_OPT, records, &pdm_lg_mem_opt_value));
     if (!skip_gc)
         return PDM_OK;
     PDM_TRY(pdm_lg_names_copy(skip_gc, &copy));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "legacy_graph/cinn_mem_opt.h"
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/names.h"
 #include "legacy_graph/write.h"
@@ -82,6 +83,16 @@ static void put_names(const pdm_lg_graph *graph, const char *attr, pdm_buf *buf)
     pdm_buf_putc(buf, '\n');
 }
 
+static void put_records(const pdm_lg_graph *graph, pdm_buf *buf)
+{
+    const pdm_lg_mem_opt *records = pdm_lg_graph_get(graph, PDM_LG_CINN_MEM_OPT);
+
+    for (size_t i = 0; records && i < records->names->n; i++) {
+        pdm_buf_json_string(buf, records->names->v[i], strlen(records->names->v[i]));
+        pdm_buf_printf(buf, " %" PRIu32 "\n", records->counts.v[i]);
+    }
+}
+
 static pdm_status content_of(const pdm_lg_graph *graph, pdm_diag_sink *sink, pdm_buf *buf)
 {
     static const char *const attrs[] = {PDM_LG_CINN_INPUT_VARS,     PDM_LG_CINN_NO_NEED_BUFFER,
@@ -92,6 +103,7 @@ static pdm_status content_of(const pdm_lg_graph *graph, pdm_diag_sink *sink, pdm
     PDM_TRY(pdm_lg_graph_to_program(graph, sink, &program));
     for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++)
         put_names(graph, attrs[i], buf);
+    put_records(graph, buf);
     const pdm_status status = pdm_lg_write(program, buf);
     pdm_lg_program_destroy(program);
     return status;

@@ -12,6 +12,8 @@ libpdm_lg_la_SOURCES = \
 	src/legacy_graph/cinn_extract.c \
 	src/legacy_graph/cinn_extract.h \
 	src/legacy_graph/cinn_impl.h \
+	src/legacy_graph/cinn_mem_opt.c \
+	src/legacy_graph/cinn_mem_opt.h \
 	src/legacy_graph/cinn_pass.c \
 	src/legacy_graph/cinn_pass.h \
 	src/legacy_graph/cinn_sets.c \

@@ -308,6 +308,59 @@ START_TEST(only_the_shape_is_there)
 }
 END_TEST
 
+/* Gives up both inputs, of which the first is fetched later. */
+static pdm_status launch_releases(void *user, const pdm_legacy_launch *launch, pdm_diag_sink *sink)
+{
+    static const int64_t dims[] = {1};
+    seen *s = user;
+
+    (void)sink;
+    s->calls++;
+    ck_assert_uint_eq(launch->num_in, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_ptr_nonnull(launch->in[i]);
+        launch->release(launch->releaser, i);
+    }
+    ck_assert_ptr_nonnull(launch->in[0]);
+    ck_assert_ptr_null(launch->in[1]);
+    return pdm_tensor_alloc(&launch->out[0], PDM_F32, 1, dims);
+}
+
+START_TEST(a_launch_frees_what_nothing_uses_after_it)
+{
+    static const int64_t dims[] = {3, 2};
+    seen s = {0};
+    const pdm_legacy_options options = {.launch = launch_releases, .launch_user = &s};
+    pdm_legacy_plan *plan;
+    pdm_legacy_session *session;
+    pdm_tensor x = {0};
+
+    context = api_context(&h);
+    make_program(); /* and now launch reads h and x, before h is fetched */
+    const char *names[] = {name_of("h"), name_of("x")};
+    pdm_lg_op *ops = (pdm_lg_op *)(uintptr_t)program->blocks[0].ops;
+    const pdm_lg_op fetch = ops[2];
+    ops[2] = ops[3];
+    ops[3] = fetch;
+    const pdm_lg_slot both = {name_of("X"), names, 2};
+    ops[2].inputs = &both;
+    ck_assert_int_eq(
+        pdm_legacy_plan_create(program, context->schemas, NULL, NULL, NULL, &plan), PDM_OK);
+    ck_assert_int_eq(pdm_legacy_session_create(plan, &options, &session), PDM_OK);
+    ck_assert_int_eq(pdm_tensor_alloc(&x, PDM_F32, 2, dims), PDM_OK);
+    memset(x.data, 0, pdm_tensor_bytes(&x));
+    pdm_legacy_set_input(session, 0, &x);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pdm_legacy_run(session, NULL), PDM_OK);
+    ck_assert_uint_eq(s.calls, 2);
+    pdm_tensor_deinit(&x);
+    pdm_legacy_session_destroy(session);
+    pdm_legacy_plan_destroy(plan);
+    pdm_lg_program_destroy(program);
+    pdm_context_destroy(context);
+}
+END_TEST
+
 Suite *pdm_suite_api_graph(void)
 {
     Suite *suite = suite_create("api_graph");
@@ -320,6 +373,7 @@ Suite *pdm_suite_api_graph(void)
     tcase_add_test(tc, extracted_models_convert);
     tcase_add_test(tc, names_that_change_nothing_are_told);
     tcase_add_test(tc, only_the_shape_is_there);
+    tcase_add_test(tc, a_launch_frees_what_nothing_uses_after_it);
     suite_add_tcase(suite, tc);
     return suite;
 }

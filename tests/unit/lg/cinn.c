@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "legacy_graph/cinn_mem_opt.h"
 #include "unit/lg/draft.h"
 #include "unit/lg/support.h"
 
@@ -74,6 +75,11 @@ static const pdm_lg_graph *sub_with(const char *name)
 static const pdm_lg_node *launch(void)
 {
     return draft_find(draft, PDM_LG_CINN_LAUNCH);
+}
+
+static const pdm_lg_mem_opt *records_of(const pdm_lg_graph *graph)
+{
+    return pdm_lg_graph_get(graph, PDM_LG_CINN_MEM_OPT);
 }
 
 static const char *inputs_of(const pdm_lg_graph *graph, const char *name)
@@ -179,7 +185,7 @@ START_TEST(one_cinn_subgraph)
     ck_assert_str_eq(draft_list(sub(0), PDM_LG_CINN_INPUT_VARS), "var1 var2");
     ck_assert_str_eq(draft_list(sub(0), PDM_LG_CINN_INTERNAL_VARS), "var3");
     ck_assert_str_eq(draft_list(sub(0), PDM_LG_CINN_OUTPUT_VARS), "var4");
-    ck_assert_str_eq(draft_list(sub(0), PDM_LG_CINN_MEM_OPT), "");
+    ck_assert_uint_eq(records_of(sub(0))->names->n, 0);
     ck_assert_ptr_null(draft_list(sub(0), PDM_LG_SKIP_GC_VARS));
 }
 END_TEST
@@ -703,6 +709,58 @@ START_TEST(a_huge_fan_out_takes_time_in_proportion)
 }
 END_TEST
 
+/* ---- memory-optimisation records ------------------------------------------------------------- */
+
+/* x, y, w -> relu6 is two subgraphs and an op between them; z is kept, u read twice, p persistable. */
+START_TEST(records_move_to_the_launch_that_frees)
+{
+    pdm_lg_node *x = draft_var("x"), *p = draft_param("p"), *u = draft_var("u"), *y = draft_var("y"),
+                *z = draft_var("z"), *v = draft_var("v"), *w = draft_var("w");
+    pdm_lg_node *add = draft_op("elementwise_add", "X=x;Y=p", "Out=y"),
+                *fake = draft_op("fake1", "X=y,u", "Out=z"),
+                *mul = draft_op("mul", "X=z;Y=u", "Out=v"), *last = draft_op("fake2", "X=v", "Out=w");
+    const pdm_lg_mem_opt *left;
+
+    draft_in(add, x, p, NULL);
+    draft_out(add, y, NULL);
+    draft_in(fake, y, u, NULL);
+    draft_out(fake, z, NULL);
+    draft_in(mul, z, u, NULL);
+    draft_out(mul, v, NULL);
+    draft_in(last, v, NULL);
+    draft_out(last, w, NULL);
+    draft_skip_gc("z");
+    build(2);
+    const int64_t before[] = {keys[0], keys[1]};
+    ck_assert_int_eq(pdm_lg_cinn_share_mem_opt(draft, table, NULL, keys, num_keys), PDM_OK);
+    ck_assert_int_eq(keys[0], before[0]); /* the graph has no records */
+    ck_assert_int_eq(pdm_lg_mem_opt_find(draft), PDM_OK);
+    left = pdm_lg_graph_get(draft, PDM_LG_MEM_OPT_VARS);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(left, "x"), 1);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(left, "u"), 2);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(left, "p"), 0);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(left, "z"), 0);
+    ck_assert_int_eq(pdm_lg_cinn_share_mem_opt(draft, table, NULL, keys, num_keys), PDM_OK);
+    ck_assert_int_ne(keys[0], before[0]);
+    ck_assert_int_eq(keys[1], before[1]); /* z is kept, and u waits for another op, too */
+    ck_assert_uint_eq(pdm_lg_cinn_table_holders(table, before[0]), 0);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(records_of(sub(0)), "x"), 1);
+    ck_assert_uint_eq(records_of(sub(0))->names->n, 1);
+    ck_assert_uint_eq(records_of(sub(1))->names->n, 0);
+    left = pdm_lg_graph_get(draft, PDM_LG_MEM_OPT_VARS);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(left, "x"), 0);
+    ck_assert_uint_eq(pdm_lg_mem_opt_count(left, "y"), 1);
+    ck_assert_uint_eq(left->names->n, 4); /* y, u, v, w */
+    size_t named = 0;
+    for (size_t i = 0; i < draft->nodes.n; i++) {
+        const pdm_lg_node *node = draft->nodes.v[i];
+        if (node && !strcmp(node->name, PDM_LG_CINN_LAUNCH))
+            named += pdm_lg_find_attr(node->op, PDM_LG_CINN_KEY)->u.l == keys[named];
+    }
+    ck_assert_uint_eq(named, 2);
+}
+END_TEST
+
 /* ---- the compiler table ---------------------------------------------------------------------- */
 
 /* A graph with one op, different for each type. */
@@ -872,6 +930,7 @@ Suite *pdm_suite_lg_cinn(void)
     tcase_add_test(tc, a_value_that_is_overwritten_inside_stays_inside);
     tcase_add_test(tc, two_values_of_a_name_do_not_enter_one_cluster);
     tcase_add_test(tc, a_huge_fan_out_takes_time_in_proportion);
+    tcase_add_test(tc, records_move_to_the_launch_that_frees);
     tcase_add_test(tc, equal_content_is_shared_and_counted);
     tcase_add_test(tc, keys_are_the_same_in_every_run);
     tcase_add_test(tc, other_content_under_a_key_is_refused);
