@@ -2,6 +2,7 @@ EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/cinn-pass.md docs
 	docs/compiler.md \
 	docs/execution.md \
 	docs/legacy-interpreter.md \
+	docs/passes.md \
 	docs/performance.md \
 	docs/verify.md
 

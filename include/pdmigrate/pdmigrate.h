@@ -173,6 +173,26 @@ PDM_API void pdm_free(void *memory);
 
 /* ---- conversion ------------------------------------------------------------------------------ */
 
+/* What an optimizing pass did. Texts and lists hold during the call that gives them. */
+typedef struct pdm_pass_hit {
+    const char *name; /* of a pattern, or of the ops that were removed or moved */
+    size_t count;
+} pdm_pass_hit;
+
+typedef struct pdm_pass_info {
+    const char *name;
+    size_t ops_before, ops_after; /* nested ones too */
+    uint64_t nanoseconds;
+    const pdm_pass_hit *hits;
+    size_t num_hits;
+    const char *text; /* the program after it, when print_after asks for it; else NULL */
+} pdm_pass_info;
+
+/* Name and summary of a pass; names are in alphabetical order. Errors: PDM_INVALID_ARG (no such
+ * index). */
+PDM_API PDM_MUST_USE pdm_status pdm_pass_get(size_t index, const char **out_name,
+                                             const char **out_summary);
+
 typedef struct pdm_convert_options {
     size_t size;
     int pir_version; /* 1 (default when 0) to 4: attribute tags and ops of that PIR version */
@@ -180,11 +200,19 @@ typedef struct pdm_convert_options {
     size_t num_fetch;
     bool keep_quant_ops; /* write dequantize_linear itself instead of equivalent ops */
     bool keep_version;   /* PIR input: keep its version, tags and layout */
+    int optimize;        /* 0 (default): as translated; 1: passes that any program gains from, and that Paddle
+                            3.x loads the result of */
+    const char *passes;  /* names of passes, separated by commas, instead of those of `optimize` */
+    bool verify_each;    /* check the rules of PIR after each pass, not only at the end */
+    const char *print_after; /* names of passes, separated by commas, or "all" */
+    void (*on_pass)(void *user, const pdm_pass_info *info); /* told of each pass when it is done */
+    void *user;
 } pdm_convert_options;
 
 /*
- * Translate a legacy model to PIR, or check and normalise a PIR one. The result borrows nothing but
- * parameter files from model. options may be NULL. All offending ops are reported before
+ * Translate a legacy model to PIR, or check and normalise a PIR one, and optimize it if asked to;
+ * parameters that passes compute belong to the result. It borrows nothing but parameter files from
+ * model. options may be NULL. All offending ops are reported before
  * PDM_UNSUPPORTED or PDM_INVALID_MODEL is returned. Errors: PDM_INVALID_ARG (options that do not
  * fit the model), PDM_INVALID_MODEL, PDM_UNSUPPORTED, PDM_CANCELLED, PDM_NOMEM, PDM_INTERNAL (the
  * translation broke a rule of PIR).

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/params.h"
+#include "ir/constants.h"
 #include "ir/op_info.h"
 #include "ir/pir_json.h"
 #include "legacy_graph/program.h"
@@ -94,9 +95,23 @@ PDM_MUST_USE pdm_status pdm_api_load_params(pdm_model *model, const pdm_load_opt
 /* Those of a PIR model, gathered when first asked for. */
 PDM_MUST_USE pdm_status pdm_api_module_params(pdm_model *model,
                                               const pdm_api_module_param_list **out_list);
-/* Copy the headers of the named parameters, all of which params has; out is initialised. */
-PDM_MUST_USE pdm_status pdm_api_params_subset(const pdm_params *params, const char *const *names,
-                                              size_t count, pdm_params *out);
+/* Copy the headers of the named parameters; made: those that passes made come from there (NULL: none), all
+ * others params has. out is initialised. */
+PDM_MUST_USE pdm_status pdm_api_params_subset(const pdm_params *params,
+                                              const pdm_ir_constants *made,
+                                              const char *const *names, size_t count,
+                                              pdm_params *out);
+
+/* ---- passes (optimize.c) ---- */
+
+/* Whether there are passes to run, all of which exist. */
+PDM_MUST_USE pdm_status pdm_api_check_passes(const pdm_convert_options *options,
+                                             pdm_diag_sink *sink, bool *out_any);
+/* Run them on a module that was made of a model. constants is initialised, and gets the parameters that they
+ * make. */
+PDM_MUST_USE pdm_status pdm_api_optimize(const pdm_model *from, const pdm_convert_options *options,
+                                         pdm_ir_module *module, pdm_ir_constants *constants,
+                                         pdm_diag_sink *sink);
 
 /* ---- models (model_load.c, model_info.c) ---- */
 

@@ -28,6 +28,9 @@ static pdm_status check_options(const pdm_model *model, const pdm_convert_option
                      "one is PIR");
     if (model->kind == PDM_MODEL_LEGACY && options->keep_version)
         return usage(sink, model->path, "there is no PIR version to keep in a legacy program");
+    if (options->keep_version && (options->optimize || options->passes))
+        return usage(sink, model->path,
+                     "to keep the PIR version and to optimize exclude each other");
     if (options->keep_version && options->pir_version)
         return usage(sink, NULL, "to keep the PIR version and to ask for one exclude each other");
     return PDM_OK;
@@ -35,8 +38,15 @@ static pdm_status check_options(const pdm_model *model, const pdm_convert_option
 
 /* ---- legacy ---------------------------------------------------------------------------------- */
 
+/* A program that we made. */
+typedef struct own_program {
+    const char *what;
+    pdm_diag_sink *sink;
+} own_program;
+
 static void as_internal(void *user, const pdm_diagnostic *d)
 {
+    const own_program *own = user;
     pdm_loc loc = PDM_NOWHERE;
 
     if (d->severity != PDM_ERROR)
@@ -46,14 +56,15 @@ static void as_internal(void *user, const pdm_diagnostic *d)
     loc.op_index = d->op_index;
     loc.op_type = d->op_type;
     loc.var = d->var;
-    (void)pdm_diag(user, PDM_D_INTERNAL, &loc, "please report this with the model",
-                   "the translated program breaks a rule: %s", d->message);
+    (void)pdm_diag(own->sink, PDM_D_INTERNAL, &loc, "please report this with the model",
+                   "%s breaks a rule: %s", own->what, d->message);
 }
 
 /* What breaks a rule after a translation that went well is our fault, not the model's. */
-static pdm_status verify_translation(const pdm_ir_module *module, pdm_diag_sink *sink)
+static pdm_status verify_own(const pdm_ir_module *module, const char *what, pdm_diag_sink *sink)
 {
-    pdm_diag_sink inner = {.fn = as_internal, .user = sink};
+    own_program own = {what, sink};
+    pdm_diag_sink inner = {.fn = as_internal, .user = &own};
     const pdm_status status = pdm_ir_verify(module, &inner);
 
     return status == PDM_OK || status == PDM_NOMEM ? status : PDM_INTERNAL;
@@ -86,7 +97,7 @@ static pdm_status translate(const pdm_model *model, const pdm_convert_options *o
                         "the program has no output: it has no fetch op");
     }
     if (status == PDM_OK) {
-        status = verify_translation(*out_module, sink);
+        status = verify_own(*out_module, "the translated program", sink);
         if (status != PDM_OK) {
             pdm_ir_module_destroy(*out_module);
             *out_module = NULL;
@@ -143,8 +154,18 @@ done:
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+static bool is_made(const pdm_ir_constants *made, const char *name)
+{
+    for (size_t i = 0; i < made->made.n; i++) {
+        if (!strcmp(made->made.v[i].name, name))
+            return true;
+    }
+    return false;
+}
+
 /* The parameters that the new program has, from the headers of the old one's. */
-static pdm_status take_params(const pdm_model *from, pdm_model *to, pdm_diag_sink *sink)
+static pdm_status take_params(const pdm_model *from, const pdm_ir_constants *made, pdm_model *to,
+                              pdm_diag_sink *sink)
 {
     const pdm_api_module_param_list *used;
     size_t at = 0;
@@ -154,16 +175,16 @@ static pdm_status take_params(const pdm_model *from, pdm_model *to, pdm_diag_sin
     if (!from->has_params)
         return PDM_OK;
     for (size_t i = 0; i < used->count; i++) {
-        if (pdm_params_next(&from->params, used->names[i], &at))
+        if (pdm_params_next(&from->params, used->names[i], &at) || is_made(made, used->names[i]))
             continue;
         loc.file = from->params_path;
         loc.var = used->names[i];
         return pdm_diag(sink, PDM_D_INTERNAL, &loc, "please report this with the model",
                         "the program uses parameter '%s', which was not read", loc.var);
     }
-    PDM_TRY(pdm_api_params_subset(&from->params, used->names, used->count, &to->params));
+    PDM_TRY(pdm_api_params_subset(&from->params, made, used->names, used->count, &to->params));
     to->has_params = true;
-    if (used->count > 0) {
+    if (used->count > 0 && from->params_path) {
         to->params_path =
             pdm_arena_strndup(&to->arena, from->params_path, strlen(from->params_path));
         return to->params_path ? PDM_OK : PDM_NOMEM;
@@ -171,20 +192,31 @@ static pdm_status take_params(const pdm_model *from, pdm_model *to, pdm_diag_sin
     return PDM_OK;
 }
 
-static pdm_status make(const pdm_model *from, const pdm_convert_options *options, pdm_model *to,
-                       pdm_diag_sink *sink)
+/* Passes see the newest version, whatever is written. */
+static pdm_status optimize(const pdm_model *from, const pdm_convert_options *options, pdm_model *to,
+                           pdm_ir_constants *constants, pdm_diag_sink *sink)
+{
+    PDM_TRY(pdm_ir_module_set_version(to->pir, PDM_IR_NEWEST_VERSION, sink));
+    PDM_TRY(pdm_api_optimize(from, options, to->pir, constants, sink));
+    return verify_own(to->pir, "the optimized program", sink);
+}
+
+static pdm_status make(const pdm_model *from, const pdm_convert_options *options, bool passes,
+                       pdm_ir_constants *constants, pdm_model *to, pdm_diag_sink *sink)
 {
     if (from->kind == PDM_MODEL_LEGACY)
         PDM_TRY(translate(from, options, sink, &to->pir));
     else
         PDM_TRY(normalise(from, options, sink, &to->pir));
     PDM_TRY(pdm_api_check_cancel(from->context));
+    if (passes)
+        PDM_TRY(optimize(from, options, to, constants, sink));
     if (options->keep_version)
         to->layout = from->layout;
     else
         PDM_TRY(pdm_ir_module_set_version(
             to->pir, options->pir_version ? options->pir_version : DEFAULT_VERSION, sink));
-    PDM_TRY(take_params(from, to, sink));
+    PDM_TRY(take_params(from, constants, to, sink));
     return pdm_api_model_index(to);
 }
 
@@ -192,18 +224,23 @@ pdm_status pdm_model_convert(const pdm_model *model, const pdm_convert_options *
                              pdm_model **out_model)
 {
     pdm_convert_options given = {0};
+    pdm_ir_constants constants;
     pdm_model *to;
     pdm_status status;
+    bool passes;
 
     if (!model || !out_model)
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
     pdm_diag_sink sink = pdm_api_sink(model->context);
     PDM_TRY(check_options(model, &given, &sink));
+    PDM_TRY(pdm_api_check_passes(&given, &sink, &passes));
     to = pdm_api_model_create(model->context, PDM_MODEL_PIR, model->path);
     if (!to)
         return PDM_NOMEM;
-    status = make(model, &given, to, &sink);
+    pdm_ir_constants_init(&constants);
+    status = make(model, &given, passes, &constants, to, &sink);
+    pdm_ir_constants_deinit(&constants);
     if (status != PDM_OK) {
         pdm_model_destroy(to);
         return status;

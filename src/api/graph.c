@@ -311,7 +311,7 @@ static pdm_status take_params(const pdm_model *from, pdm_model *to)
         if (declares_param(to->legacy, name))
             names[n++] = name;
     }
-    PDM_TRY(pdm_api_params_subset(&from->params, names, n, &to->params));
+    PDM_TRY(pdm_api_params_subset(&from->params, NULL, names, n, &to->params));
     to->has_params = from->has_params;
     if (n == 0 || !from->params_path)
         return PDM_OK;

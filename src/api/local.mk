@@ -22,6 +22,7 @@ libpdm_api_la_SOURCES = \
 	src/api/model_info.c \
 	src/api/model_load.c \
 	src/api/model_params.c \
+	src/api/optimize.c \
 	src/api/plan.c \
 	src/api/run.h \
 	src/api/session.c \

@@ -451,8 +451,28 @@ pdm_status pdm_api_load_params(pdm_model *model, const pdm_load_options *options
     return not_found(model, first_used(&list), options->params_optional, sink);
 }
 
-pdm_status pdm_api_params_subset(const pdm_params *params, const char *const *names, size_t count,
-                                 pdm_params *out)
+static const pdm_tensor *find_made(const pdm_ir_constants *made, const char *name)
+{
+    for (size_t i = 0; made && i < made->made.n; i++) {
+        if (!strcmp(made->made.v[i].name, name))
+            return &made->made.v[i].tensor;
+    }
+    return NULL;
+}
+
+static pdm_status copy_header(pdm_arena *arena, const pdm_param *p, const char *path,
+                              pdm_param *out)
+{
+    *out = *p;
+    out->name = pdm_arena_strndup(arena, p->name, strlen(p->name));
+    out->dims = pdm_arena_memdup(arena, p->dims, p->rank * sizeof *p->dims);
+    out->record = p->record ? pdm_arena_memdup(arena, p->record, (size_t)p->size) : NULL;
+    out->path = path;
+    return out->name && out->dims && (path || out->record) ? PDM_OK : PDM_NOMEM;
+}
+
+pdm_status pdm_api_params_subset(const pdm_params *params, const pdm_ir_constants *made,
+                                 const char *const *names, size_t count, pdm_params *out)
 {
     const char *last_path = NULL, *path_copy = NULL;
     size_t at = 0;
@@ -462,20 +482,17 @@ pdm_status pdm_api_params_subset(const pdm_params *params, const char *const *na
     if (!out->items)
         return PDM_NOMEM;
     for (size_t i = 0; i < count; i++) {
-        const pdm_param *p = pdm_params_next(params, names[i], &at);
-        if (!p)
+        const pdm_tensor *tensor = find_made(made, names[i]);
+        const pdm_param *p = tensor ? NULL : pdm_params_next(params, names[i], &at);
+        if (!p && !tensor)
             return PDM_INTERNAL;
-        pdm_param copy = *p;
-        copy.name = pdm_arena_strndup(arena, p->name, strlen(p->name));
-        copy.dims = pdm_arena_memdup(arena, p->dims, p->rank * sizeof *p->dims);
         /* All records of a combined file name it with one pointer. */
-        if (p->path != last_path)
+        if (p && p->path && p->path != last_path)
             path_copy = pdm_arena_strndup(arena, p->path, strlen(p->path));
-        last_path = p->path;
-        copy.path = path_copy;
-        if (!copy.name || !copy.dims || !copy.path)
-            return PDM_NOMEM;
-        out->items[out->count++] = copy;
+        last_path = p && p->path ? p->path : last_path;
+        PDM_TRY(tensor ? pdm_param_make(arena, names[i], tensor, &out->items[i])
+                       : copy_header(arena, p, p->path ? path_copy : NULL, &out->items[i]));
+        out->count++;
     }
     out->sorted = true;
     return PDM_OK;

@@ -147,7 +147,7 @@ static bool is_whole_file(const pdm_params *params, const char **out_path)
 {
     uint64_t end = 0, size = 0;
 
-    if (params->count == 0)
+    if (params->count == 0 || !params->items[0].path)
         return false;
     for (size_t i = 0; i < params->count; i++) {
         if (params->items[i].path != params->items[0].path || params->items[i].offset != end)
@@ -169,7 +169,8 @@ static pdm_status check_sources(writer *w)
         return PDM_OK;
     }
     for (size_t i = 0; i < params->count; i++) {
-        if (i > 0 && params->items[i].path == params->items[i - 1].path)
+        if (!params->items[i].path ||
+            (i > 0 && params->items[i].path == params->items[i - 1].path))
             continue;
         if (same_file(params->items[i].path, w->to.params))
             return is_input(w->to.params, "the parameter file", w->sink);
@@ -289,6 +290,11 @@ static pdm_status write_params(writer *w)
     PDM_TRY(pdm_out_begin(&w->params, w->to.params, w->sink));
     for (size_t i = 0; i < params->count;) {
         const pdm_param *first = &params->items[i];
+        if (first->record) {
+            pdm_out_put(&w->params, first->record, (size_t)first->size);
+            i++;
+            continue;
+        }
         uint64_t end = first->offset + first->size;
         for (i++; i < params->count && params->items[i].path == first->path &&
                   params->items[i].offset == end;

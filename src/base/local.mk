@@ -28,6 +28,7 @@ libpdm_base_la_SOURCES = \
 	src/base/npz.c \
 	src/base/npz.h \
 	src/base/npz_write.c \
+	src/base/param_data.c \
 	src/base/params.c \
 	src/base/params.h \
 	src/base/status.c \

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "base/dtype.h"
+#include "base/tensor.h"
 
 typedef enum pdm_param_kind {
     PDM_PARAM_DENSE,
@@ -24,7 +24,8 @@ typedef struct pdm_param {
     const int64_t *dims;
     size_t rank;
     size_t num_lod_levels;
-    const char *path;      /* the file that holds it */
+    const char *path;      /* the file that holds it; NULL: memory does */
+    const unsigned char *record; /* the whole record in memory; NULL: it is in a file */
     uint64_t offset, size; /* the whole record */
     /* The raw data: of selected rows the values, of a vocabulary the whole record. */
     uint64_t data_offset, data_size;
@@ -61,5 +62,20 @@ const pdm_param *pdm_params_find(const pdm_params *params, const char *name);
 /* The same, looked for first at *at, which becomes the place after it: names asked for in the order
  * of params are found at once. */
 const pdm_param *pdm_params_next(const pdm_params *params, const char *name, size_t *at);
+
+/* Reads data of parameters; the file of the last one stays open. */
+typedef struct pdm_param_reader {
+    int fd; /* -1: none */
+    const char *path;
+} pdm_param_reader;
+
+void pdm_param_reader_init(pdm_param_reader *reader);
+void pdm_param_reader_deinit(pdm_param_reader *reader);
+/* The data as a new tensor; what cannot be read is told. Not for vocabularies. */
+PDM_MUST_USE pdm_status pdm_param_read(pdm_param_reader *reader, const pdm_param *param,
+                                       pdm_diag_sink *sink, pdm_tensor *out);
+/* A parameter whose record, as files have it, is made in memory, in the arena; name is copied there. */
+PDM_MUST_USE pdm_status pdm_param_make(pdm_arena *arena, const char *name, const pdm_tensor *tensor,
+                                       pdm_param *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* pdmigrate MODEL -o OUT */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cli.h"
 
@@ -7,7 +8,63 @@ typedef struct conversion {
     pdm_model *from, *to;
     char *program, *params; /* what is written */
     bool with_params;
+    FILE *passes; /* what they did: rows of a table, or JSON; in memory */
+    char *passes_text;
+    size_t passes_size, num_passes;
+    bool json;
 } conversion;
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+static void print_hits(FILE *out, const pdm_pass_info *info)
+{
+    for (size_t i = 0; i < info->num_hits; i++)
+        fprintf(out, "%s%s %zu", i ? ", " : "  ", info->hits[i].name, info->hits[i].count);
+}
+
+static void json_pass(FILE *out, const pdm_pass_info *info)
+{
+    fputs("{\"name\": ", out);
+    cli_json_string(out, info->name);
+    fprintf(out, ", \"ops\": {\"before\": %zu, \"after\": %zu}, \"ms\": %.3f, \"hits\": {",
+            info->ops_before, info->ops_after, (double)info->nanoseconds / 1e6);
+    for (size_t i = 0; i < info->num_hits; i++) {
+        fputs(i ? ", " : "", out);
+        cli_json_string(out, info->hits[i].name);
+        fprintf(out, ": %zu", info->hits[i].count);
+    }
+    fputs("}}", out);
+}
+
+static void pass_done(void *user, const pdm_pass_info *info)
+{
+    conversion *c = user;
+
+    if (info->text)
+        printf("; after %s\n%s\n", info->name, info->text);
+    if (!c->passes)
+        return;
+    if (c->json) {
+        fputs(c->num_passes ? ", " : "", c->passes);
+        json_pass(c->passes, info);
+    } else {
+        fprintf(c->passes, "%-10s %6zu %6zu %8.2f", info->name, info->ops_before, info->ops_after,
+                (double)info->nanoseconds / 1e6);
+        print_hits(c->passes, info);
+        fputc('\n', c->passes);
+    }
+    c->num_passes++;
+}
+
+/* What was gathered is complete, also after a failure. */
+static void end_passes(conversion *c)
+{
+    if (c->passes)
+        fclose(c->passes);
+    c->passes = NULL;
+}
+
+/* ---- the conversion -------------------------------------------------------------------------- */
 
 static pdm_status convert(pdm_context *context, const cli_options *options, conversion *c)
 {
@@ -20,13 +77,24 @@ static pdm_status convert(pdm_context *context, const cli_options *options, conv
                                      .fetch = options->fetch,
                                      .num_fetch = options->num_fetch,
                                      .keep_quant_ops = options->has[OPT_KEEP_QUANT_OPS],
-                                     .keep_version = options->has[OPT_KEEP_VERSION]};
+                                     .keep_version = options->has[OPT_KEEP_VERSION],
+                                     .optimize = options->optimize,
+                                     .passes = options->arg[OPT_PASSES],
+                                     .verify_each = options->has[OPT_VERIFY_EACH],
+                                     .print_after = options->arg[OPT_PRINT_AFTER],
+                                     .on_pass = pass_done,
+                                     .user = c};
     const pdm_write_options write = {.size = sizeof write,
                                      .overwrite = options->has[OPT_FORCE],
                                      .no_params = options->has[OPT_NO_PARAMS],
                                      .indent = options->has[OPT_INDENT]};
     pdm_status status = pdm_output_check(context, out, &write, &c->program, &c->params);
 
+    if (options->has[OPT_PASS_STATS])
+        c->passes = open_memstream(&c->passes_text, &c->passes_size);
+    c->json = options->json;
+    if (status == PDM_OK && options->has[OPT_PASS_STATS] && !c->passes)
+        status = PDM_NOMEM;
     if (status == PDM_OK)
         status = pdm_model_load(context, options->model, &load, &c->from);
     if (status == PDM_OK)
@@ -42,6 +110,8 @@ static void print_text(const conversion *c)
 {
     const size_t params = pdm_model_num_params(c->to);
 
+    if (c->num_passes > 0)
+        printf("%-10s %6s %6s %8s  %s\n%s", "pass", "ops", "then", "ms", "what it did", c->passes_text);
     printf("%s: %zu ops, PIR version %" PRId64 "\n", c->program, pdm_model_num_ops(c->to),
            pdm_model_version(c->to));
     if (!c->with_params)
@@ -67,6 +137,8 @@ static void print_json(const conversion *c, const cli_options *options, bool don
            pdm_model_version(c->to), pdm_model_num_ops(c->from), pdm_model_num_ops(c->to));
     printf(", \"parameters\": {\"count\": %zu, \"bytes\": %" PRIu64 "}",
            pdm_model_num_params(c->to), cli_params_bytes(c->to));
+    if (options->has[OPT_PASS_STATS])
+        printf(", \"passes\": [%s]", c->passes_text);
 }
 
 int cli_convert(pdm_context *context, const cli_options *options, cli_report *report)
@@ -75,6 +147,7 @@ int cli_convert(pdm_context *context, const cli_options *options, cli_report *re
     const pdm_status status = convert(context, options, &c);
     const int code = cli_failed(report, status);
 
+    end_passes(&c);
     if (options->json) {
         cli_json_begin(code);
         print_json(&c, options, status == PDM_OK);
@@ -86,5 +159,6 @@ int cli_convert(pdm_context *context, const cli_options *options, cli_report *re
     pdm_model_destroy(c.from);
     pdm_free(c.program);
     pdm_free(c.params);
+    free(c.passes_text);
     return code;
 }

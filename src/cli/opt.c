@@ -349,6 +349,12 @@ static int check_values(cli_report *report, cli_options *out)
         return cli_usage(report, NULL, "--verbose and --quiet exclude each other");
     if (out->has[OPT_PARAMS] && out->has[OPT_NO_PARAMS])
         return cli_usage(report, NULL, "--params and --no-params exclude each other");
+    const char *level = out->arg[OPT_OPTIMIZE];
+    if (level && ((level[0] != '0' && level[0] != '1') || level[1]))
+        return cli_usage(report, "it is 0 or 1", "-O%s does not exist", level);
+    out->optimize = level ? level[0] - '0' : 0;
+    if (out->json && out->has[OPT_PRINT_AFTER])
+        return cli_usage(report, NULL, "--print-after and --format json exclude each other");
     if (out->has[OPT_KEEP_VERSION] && out->has[OPT_PIR_VERSION])
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
     if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] + out->has[OPT_GROUPS] +

@@ -48,7 +48,7 @@ typedef struct cli_options {
     const char **fetch; /* --fetch at its commas; malloc'ed, the names too (one block) */
     char *fetch_text;
     size_t num_fetch;
-    int pir_version;
+    int pir_version, optimize;
     const char *shapes[CLI_MAX_SHAPES]; /* arguments of --shape */
     size_t num_shapes;
     const char *io[CLI_MAX_IO]; /* arguments of --io */

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "exec/legacy_impl.h"
 #include "legacy_graph/cinn_pass.h"
 
@@ -520,49 +518,25 @@ done:
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static pdm_status read_param(builder *b, const pdm_param *p, pdm_tensor *tensor, int *fd,
-                             const char **open_path)
-{
-    pdm_loc loc = PDM_NOWHERE;
-
-    if (*fd < 0 || strcmp(*open_path, p->path) != 0) {
-        uint64_t size;
-        if (*fd >= 0)
-            close(*fd);
-        *fd = -1;
-        PDM_TRY(pdm_file_open(p->path, b->sink, fd, &size));
-        *open_path = p->path;
-    }
-    PDM_TRY(pdm_tensor_alloc(tensor, p->dtype, (int)p->rank, p->dims));
-    loc.file = p->path;
-    loc.var = p->name;
-    if (pdm_tensor_bytes(tensor) != p->data_size ||
-        pdm_file_read_at(*fd, p->data_offset, tensor->data, p->data_size) != PDM_OK)
-        return pdm_diag(b->sink, PDM_D_FILE_READ, &loc, NULL,
-                        "the data of parameter '%s' cannot be read", p->name);
-    return PDM_OK;
-}
-
 static pdm_status read_params(builder *b, const pdm_params *params)
 {
-    const char *path = NULL;
     pdm_status status = PDM_OK;
-    int fd = -1;
+    pdm_param_reader reader;
 
+    pdm_param_reader_init(&reader);
     for (size_t i = 0; params && status == PDM_OK && i < b->plan->slots.n; i++) {
         const pdm_legacy_slot *slot = &b->plan->slots.v[i];
         const pdm_param *p = slot->persistable ? pdm_params_find(params, slot->var->name) : NULL;
         pdm_legacy_param param = {.slot = (uint32_t)i};
         if (!p || p->kind == PDM_PARAM_VOCAB)
             continue;
-        status = read_param(b, p, &param.tensor, &fd, &path);
+        status = pdm_param_read(&reader, p, b->sink, &param.tensor);
         if (status == PDM_OK && !PDM_VEC_PUSH(&b->plan->params, param))
             status = PDM_NOMEM;
         if (status != PDM_OK)
             pdm_tensor_deinit(&param.tensor);
     }
-    if (fd >= 0)
-        close(fd);
+    pdm_param_reader_deinit(&reader);
     return status;
 }
 

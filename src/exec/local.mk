@@ -10,6 +10,8 @@ libpdm_exec_la_SOURCES = \
 	src/exec/differences.def \
 	src/exec/differences.h \
 	src/exec/element.c \
+	src/exec/constants.c \
+	src/exec/constants.h \
 	src/exec/executor.c \
 	src/exec/executor.h \
 	src/exec/kernel.c \

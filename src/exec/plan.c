@@ -3,9 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/vec.h"
 #include "cinn/lower.h"
 #include "exec/lower/lower.h"
@@ -543,44 +541,28 @@ static pdm_status build_block(builder *b, const pdm_ir_block *block, pdm_exec_bl
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static pdm_status read_param(builder *b, pdm_exec_param *param, int *fd, const char **open_path)
+static pdm_status read_param(builder *b, pdm_param_reader *reader, pdm_exec_param *param)
 {
     const pdm_param *p = b->params ? pdm_params_find(b->params, param->name) : NULL;
     pdm_loc loc = PDM_NOWHERE;
 
+    if (p && p->kind != PDM_PARAM_VOCAB)
+        return pdm_param_read(reader, p, b->sink, &param->tensor);
     loc.var = param->name;
-    if (!p || p->kind == PDM_PARAM_VOCAB) {
-        b->worst = pdm_diag(b->sink, PDM_D_PARAM_MISSING, &loc, NULL,
-                            "parameter '%s' has no data, which are needed to run", param->name);
-        return PDM_OK;
-    }
-    if (*fd < 0 || strcmp(*open_path, p->path) != 0) {
-        if (*fd >= 0)
-            close(*fd);
-        *fd = -1;
-        uint64_t size;
-        PDM_TRY(pdm_file_open(p->path, b->sink, fd, &size));
-        *open_path = p->path;
-    }
-    PDM_TRY(pdm_tensor_alloc(&param->tensor, p->dtype, (int)p->rank, p->dims));
-    loc.file = p->path;
-    if (pdm_tensor_bytes(&param->tensor) != p->data_size ||
-        pdm_file_read_at(*fd, p->data_offset, param->tensor.data, p->data_size) != PDM_OK)
-        return pdm_diag(b->sink, PDM_D_FILE_READ, &loc, NULL,
-                        "the data of parameter '%s' cannot be read", param->name);
+    b->worst = pdm_diag(b->sink, PDM_D_PARAM_MISSING, &loc, NULL,
+                        "parameter '%s' has no data, which are needed to run", param->name);
     return PDM_OK;
 }
 
 static pdm_status read_params(builder *b)
 {
-    const char *path = NULL;
     pdm_status status = PDM_OK;
-    int fd = -1;
+    pdm_param_reader reader;
 
+    pdm_param_reader_init(&reader);
     for (size_t i = 0; status == PDM_OK && i < b->plan->num_params; i++)
-        status = read_param(b, &b->plan->params[i], &fd, &path);
-    if (fd >= 0)
-        close(fd);
+        status = read_param(b, &reader, &b->plan->params[i]);
+    pdm_param_reader_deinit(&reader);
     return status;
 }
 

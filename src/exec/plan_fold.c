@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "exec/constants.h"
 #include "exec/plan.h"
 
 /* What constants may take: beyond it, only what is not much larger than what it is made of. */
@@ -118,11 +119,6 @@ static pdm_value *at(folder *f, uint32_t slot)
     return slot == PDM_EXEC_NONE ? NULL : &f->values[slot];
 }
 
-static pdm_ir_attr op_attr(void *self, const char *name)
-{
-    return pdm_ir_op_attr(self, name);
-}
-
 static size_t bytes_in(const pdm_value *value)
 {
     size_t bytes = 0;
@@ -166,14 +162,6 @@ static pdm_status compute(folder *f, const pdm_exec_instr *instr, bool *out_done
 {
     pdm_value **in = calloc((size_t)instr->num_in + 1, sizeof *in);
     pdm_value **out = calloc((size_t)instr->num_out + 1, sizeof *out);
-    pdm_k k = {.op = pdm_ir_op_name(instr->op),
-               .desc = instr->op->info->desc,
-               .in = in,
-               .num_in = instr->num_in,
-               .out = out,
-               .num_out = instr->num_out,
-               .attrs = {op_attr, (void *)(uintptr_t)instr->op},
-               .reference = instr->reference};
     size_t taken = 0, made = 0;
     pdm_status status = PDM_NOMEM;
 
@@ -183,10 +171,9 @@ static pdm_status compute(folder *f, const pdm_exec_instr *instr, bool *out_done
             taken += bytes_in(in[i] = at(f, instr->in[i]));
         for (uint32_t i = 0; i < instr->num_out; i++)
             out[i] = at(f, instr->out[i]);
-        status = instr->fn(&k);
-        if (status == PDM_OK)
-            status = k.status;
-        pdm_k_end(&k);
+        status = pdm_exec_compute(
+            instr->op, instr->fn, instr->reference,
+            &(pdm_exec_operands){in, instr->num_in, out, instr->num_out});
         bool complete = status == PDM_OK;
         for (uint32_t i = 0; i < instr->num_out; i++) {
             made += bytes_in(out[i]);

@@ -77,3 +77,20 @@ libpdm_ir_la_SOURCES += \
 	src/ir/infer_nn.c \
 	src/ir/infer_reduce.c \
 	src/ir/infer_spec.c
+
+# passes: framework
+libpdm_ir_la_SOURCES += \
+	src/ir/constants.c \
+	src/ir/constants.h \
+	src/ir/effects.c \
+	src/ir/effects.h \
+	src/ir/make.c \
+	src/ir/make.h \
+	src/ir/pass.c \
+	src/ir/pass.h \
+	src/ir/picture.c \
+	src/ir/picture.h \
+	src/ir/rewrite.c \
+	src/ir/rewrite.h
+
+include src/ir/passes/local.mk

@@ -6,6 +6,7 @@ cli_tests = \
 	tests/cli/graph.sh \
 	tests/cli/inputs.sh \
 	tests/cli/known.sh \
+	tests/cli/optimize.sh \
 	tests/cli/output.sh \
 	tests/cli/params.sh \
 	tests/cli/run.sh \

@@ -157,10 +157,13 @@ def run_program(cmd, timeout):
     return Converted(p.returncode, out, err)
 
 
+CONVERT_OPTIONS = []     # of every conversion
+
+
 def convert(program, folder, out, timeout=120, options=()):
     """Convert the model in a folder; OUT as the command line takes it."""
     model = legacy_file(folder)
-    cmd = [program, folder if os.path.basename(model) == "__model__" else model, "-o", out, *options]
+    cmd = [program, folder if os.path.basename(model) == "__model__" else model, "-o", out, *CONVERT_OPTIONS, *options]
     fetch = os.path.join(folder, "fetch.txt")
     if os.path.isfile(fetch):
         with open(fetch, encoding="utf-8") as f:

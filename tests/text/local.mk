@@ -3,7 +3,7 @@
 text_tests = tests/text/run.sh
 TESTS += $(text_tests)
 check_PROGRAMS += tests/text/pirtest
-tests_text_pirtest_LDADD = $(PDM_CINN_LIBS)
+tests_text_pirtest_LDADD = $(PDM_EXEC_LIBS)
 tests_text_pirtest_SOURCES = tests/text/pirtest.c
 EXTRA_DIST += \
 	$(text_tests) \
@@ -12,4 +12,14 @@ EXTRA_DIST += \
 	tests/text/errors.pirtest \
 	tests/text/groups.pirtest \
 	tests/text/json.pirtest \
+	tests/text/passes/branch.pirtest \
+	tests/text/passes/conv_bn.pirtest \
+	tests/text/passes/cse.pirtest \
+	tests/text/passes/dce.pirtest \
+	tests/text/passes/fold.pirtest \
+	tests/text/passes/hoist.pirtest \
+	tests/text/passes/identity.pirtest \
+	tests/text/passes/in_place.pirtest \
+	tests/text/passes/matmul.pirtest \
+	tests/text/passes/shape.pirtest \
 	tests/text/syntax.pirtest

@@ -7,6 +7,6 @@ if [ "${1-}" = --update ]; then
     update=--update
     shift
 fi
-[ $# -gt 0 ] || set -- "$here"/*.pirtest
+[ $# -gt 0 ] || set -- "$here"/*.pirtest "$here"/passes/*.pirtest
 # shellcheck disable=SC2086 # empty or one word
 exec "${builddir:-.}/tests/text/pirtest" $update "$@"

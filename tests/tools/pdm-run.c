@@ -1,5 +1,5 @@
 /*
- * pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--compile BACKEND [--single]] [--digest]
+ * pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] [--compile BACKEND [--single]] [--digest]
  *         [--expect FILE] [--tolerance T]
  *         [--seed N] [--threads N] PATH [IO.npz...]...
  *
@@ -16,7 +16,7 @@
  * --launch after build_cinn_pass, its subgraphs by the executor (--launch-in-place: with ops that
  * write what they read in them, too), and a line `launches: N of M structures` tells how many. With
  * --json a legacy model is converted, written as JSON, and what is run is that file; `none NAME:
- * REASON` when there can be no such file. With --digest a line `bits NAME HASH` tells of all bits of
+ * REASON` when there can be no such file; --optimize: the same with -O1. With --digest a line `bits NAME HASH` tells of all bits of
  * the outputs, whatever they are, and the second round must give the same. --expect takes the
  * expected outputs from another file. --fast takes fast kernels. --compile has a backend compile groups
  * of ops, with --single also groups of one op; a line `compiled NAME: ...` tells how
@@ -45,7 +45,7 @@ typedef struct tally {
     pdm_pool *pool;
     const char *expect; /* where expected outputs are, or NULL: with the inputs */
     double tolerance;
-    bool legacy, launch, inplace, json, fast, digest, single;
+    bool legacy, launch, inplace, json, optimize, fast, digest, single;
     const char *compile; /* backend, or NULL */
     pdm_api_launch_stats launches;
     uint64_t last_bits[MAX_SETS];
@@ -400,11 +400,15 @@ static void remove_written(const written *files)
  * Put the JSON of a legacy model in its place: written into a folder of its own, and read from
  * there. A model that cannot be written is PDM_UNSUPPORTED.
  */
-static pdm_status through_json(const char *folder, written *files, pdm_model **model)
+static pdm_status through_json(const tally *t, const char *folder, written *files,
+                               pdm_model **model)
 {
     char text[4096];
     const char *names[256];
-    pdm_convert_options options = {.size = sizeof options, .pir_version = 4, .fetch = names};
+    pdm_convert_options options = {.size = sizeof options, .pir_version = 4,
+                                   .fetch = names,
+                                   .optimize = t->optimize,
+                                   .verify_each = true};
     pdm_model *pir = NULL, *read = NULL;
 
     if ((*model)->kind == PDM_MODEL_PIR)
@@ -533,7 +537,7 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
             snprintf(folder, sizeof folder, "%.*s", (int)(slash - pdm_model_path(model)),
                      pdm_model_path(model));
         if (t->json)
-            status = through_json(folder, &files, &model);
+            status = through_json(t, folder, &files, &model);
         if (t->launch && model->kind == PDM_MODEL_LEGACY)
             status = after_pass(t, folder, &model);
     }
@@ -598,6 +602,8 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
             t->legacy = t->launch = t->inplace = true;
         else if (!strcmp(argv[i], "--json"))
             t->json = true;
+        else if (!strcmp(argv[i], "--optimize"))
+            t->json = t->optimize = true;
         else if (!strcmp(argv[i], "--fast"))
             t->fast = true;
         else if (!strcmp(argv[i], "--digest"))
@@ -627,7 +633,8 @@ int main(int argc, char **argv)
     int i = read_options(&t, &threads, argc, argv);
 
     if (i == 0) {
-        fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json] [--fast] [--compile BACKEND [--single]] [--digest] "
+        fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] "
+              "[--compile BACKEND [--single]] [--digest] "
               "[--expect FILE] [--tolerance T] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;

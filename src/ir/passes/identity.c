@@ -1,0 +1,249 @@
+/* Ops that give what they take, and pairs of ops that are one. Results keep every bit, but for the
+ * sign of a zero that is scaled by one. */
+#include <math.h>
+#include <string.h>
+
+#include "ir/rewrite.h"
+
+static pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
+{
+    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
+}
+
+/* ---- scale ----------------------------------------------------------------------------------- */
+
+/* x * factor + bias. False: not known. */
+static bool read_scale(const pdm_ir_op *op, double *factor, double *bias)
+{
+    if (!pdm_ir_const_number(operand(op, 1), factor))
+        return false;
+    *bias = pdm_ir_op_number(op, "bias", 0);
+    if (pdm_ir_op_attr(op, "bias_after_scale") && !pdm_ir_op_flag(op, "bias_after_scale"))
+        return *bias == 0; /* else rounded in another order */
+    return true;
+}
+
+static bool scale_by_one(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    double factor, bias;
+
+    return read_scale(op, &factor, &bias) && factor == 1 && bias == 0 &&
+           pdm_ir_rw_forward(rw, op, operand(op, 0));
+}
+
+static bool is_power_of_two(double number)
+{
+    int exponent;
+
+    return fabs(frexp(number, &exponent)) == 0.5 && exponent > -16 && exponent < 16;
+}
+
+static bool is_float32(double number)
+{
+    return (double)(float)number == number;
+}
+
+/* Of two products one must round nothing, and of the sums there is one. */
+static bool scale_of_scale(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    double f1, b1, f2, b2;
+    pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_scale);
+    const pdm_ir_type type = pdm_ir_op_result(op, 0)->type;
+
+    if (!inner || !pdm_ir_type_is_tensor(type) || type->dtype != PDM_F32 ||
+        !read_scale(inner, &f1, &b1) || !read_scale(op, &f2, &b2))
+        return false;
+    const bool exact = (b1 == 0 && is_power_of_two(f1)) || (b2 == 0 && is_power_of_two(f2));
+    const double factor = f1 * f2, bias = b1 * f2 + b2;
+    if (!exact || !is_float32(factor) || !is_float32(bias) || fabs(factor) < 1e-30)
+        return false;
+    const int64_t one = 1;
+    const pdm_ir_make_attr full_attrs[] = {{"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
+                                           {"value", pdm_ir_attr_f64(rw->context, factor)},
+                                           {"dtype", pdm_ir_attr_dtype(rw->context, PDM_F32)},
+                                           {0}};
+    const pdm_ir_op *full = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full, NULL, 0, full_attrs);
+    if (!full)
+        return false;
+    pdm_ir_value *in[] = {operand(inner, 0), pdm_ir_op_result(full, 0)};
+    const pdm_ir_make_attr attrs[] = {{"bias", pdm_ir_attr_f64(rw->context, bias)}, {0}};
+    return pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_scale, in, 2, attrs));
+}
+
+/* ---- cast ------------------------------------------------------------------------------------ */
+
+static pdm_dtype dtype_of(const pdm_ir_value *value)
+{
+    return value && pdm_ir_type_is_tensor(value->type) ? value->type->dtype : PDM_UNDEFINED;
+}
+
+static bool cast_to_itself(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    pdm_ir_value *x = operand(op, 0);
+
+    return dtype_of(x) != PDM_UNDEFINED && dtype_of(x) == dtype_of(pdm_ir_op_result(op, 0)) &&
+           pdm_ir_rw_forward(rw, op, x);
+}
+
+/* Whether every value of `from` is a value of `to`. */
+static bool holds(pdm_dtype to, pdm_dtype from)
+{
+    static const struct {
+        pdm_dtype from, to[8];
+    } rows[] = {
+        {PDM_BOOL, {PDM_U8, PDM_I8, PDM_I16, PDM_I32, PDM_I64, PDM_F32, PDM_F64}},
+        {PDM_U8, {PDM_I16, PDM_I32, PDM_I64, PDM_F32, PDM_F64}},
+        {PDM_I8, {PDM_I16, PDM_I32, PDM_I64, PDM_F32, PDM_F64}},
+        {PDM_I16, {PDM_I32, PDM_I64, PDM_F32, PDM_F64}},
+        {PDM_I32, {PDM_I64, PDM_F64}},
+        {PDM_F16, {PDM_F32, PDM_F64}},
+        {PDM_BF16, {PDM_F32, PDM_F64}},
+        {PDM_F32, {PDM_F64}},
+    };
+
+    if (to == from)
+        return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t k = 0; rows[i].from == from && k < 8; k++) {
+            if (rows[i].to[k] == to && to != PDM_UNDEFINED)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Only if nothing was lost on the way. */
+static bool cast_of_cast(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_cast);
+    pdm_ir_value *x = inner ? operand(inner, 0) : NULL;
+    const pdm_dtype first = dtype_of(x), middle = dtype_of(operand(op, 0)),
+                    last = dtype_of(pdm_ir_op_result(op, 0));
+
+    if (first == PDM_UNDEFINED || !holds(middle, first))
+        return false;
+    if (first == last)
+        return pdm_ir_rw_forward(rw, op, x);
+    const pdm_ir_make_attr attrs[] = {{"dtype", pdm_ir_op_attr(op, "dtype")}, {0}};
+    return pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_cast, &x, 1, attrs));
+}
+
+/* ---- transpose ------------------------------------------------------------------------------- */
+
+static bool read_perm(const pdm_ir_op *op, int64_t perm[PDM_MAX_RANK], size_t *out_rank)
+{
+    if (!pdm_ir_op_ints(op, "perm", perm, PDM_MAX_RANK, out_rank))
+        return false;
+    for (size_t i = 0; i < *out_rank; i++) {
+        perm[i] += perm[i] < 0 ? (int64_t)*out_rank : 0;
+        if (perm[i] < 0 || (size_t)perm[i] >= *out_rank)
+            return false;
+    }
+    return true;
+}
+
+static bool transpose_to_itself(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    int64_t perm[PDM_MAX_RANK];
+    size_t rank;
+
+    if (!read_perm(op, perm, &rank))
+        return false;
+    for (size_t i = 0; i < rank; i++) {
+        if (perm[i] != (int64_t)i)
+            return false;
+    }
+    return pdm_ir_rw_forward(rw, op, operand(op, 0));
+}
+
+static bool transpose_of_transpose(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_transpose);
+    int64_t first[PDM_MAX_RANK], second[PDM_MAX_RANK];
+    int32_t both[PDM_MAX_RANK];
+    size_t rank, other;
+
+    if (!inner || !read_perm(inner, first, &rank) || !read_perm(op, second, &other) ||
+        rank != other)
+        return false;
+    for (size_t i = 0; i < rank; i++)
+        both[i] = (int32_t)first[second[i]];
+    const pdm_ir_make_attr attrs[] = {{"perm", pdm_ir_attr_i32s(rw->context, both, rank)}, {0}};
+    pdm_ir_value *x = operand(inner, 0);
+    return pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_transpose, &x, 1, attrs));
+}
+
+/* ---- others ---------------------------------------------------------------------------------- */
+
+static bool concat_of_one(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    const pdm_ir_op *combine = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_builtin_combine);
+
+    return combine && combine->num_operands == 1 && pdm_ir_rw_forward(rw, op, operand(combine, 0));
+}
+
+static bool assign(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    return pdm_ir_rw_forward(rw, op, operand(op, 0));
+}
+
+/* A value that went into a vector and comes out of it. */
+static bool slice_of_combine(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    const pdm_ir_op *combine = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_builtin_combine);
+    const double index = pdm_ir_op_number(op, "index", -1);
+
+    return combine && index >= 0 && index < combine->num_operands &&
+           pdm_ir_rw_forward(rw, op, operand(combine, (uint32_t)index));
+}
+
+/* In test runs; the other way of training leaves a factor for them. */
+static bool dropout(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    const bool upscale = !strcmp(pdm_ir_op_text(op, "mode"), "upscale_in_train");
+    pdm_ir_value *x = operand(op, 0);
+    double rate;
+
+    if (!pdm_ir_op_flag(op, "is_test") || operand(op, 1))
+        return false;
+    if (upscale)
+        return pdm_ir_rw_forward(rw, op, x);
+    if (dtype_of(x) != PDM_F32 || !pdm_ir_const_number(operand(op, 2), &rate))
+        return false;
+    const int64_t one = 1;
+    const pdm_ir_make_attr full_attrs[] = {
+        {"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
+        {"value", pdm_ir_attr_f64(rw->context, (double)(1 - (float)rate))},
+        {"dtype", pdm_ir_attr_dtype(rw->context, PDM_F32)},
+        {0}};
+    const pdm_ir_op *full = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full, NULL, 0, full_attrs);
+    pdm_ir_value *in[] = {x, full ? pdm_ir_op_result(full, 0) : NULL};
+    return full &&
+           pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_scale, in, 2, NULL));
+}
+
+static const pdm_ir_pattern patterns[] = {
+    {.name = "scale by one", .root = "pd_op.scale", .rewrite = scale_by_one},
+    {.name = "scale of scale", .root = "pd_op.scale", .rewrite = scale_of_scale},
+    {.name = "cast to itself", .root = "pd_op.cast", .rewrite = cast_to_itself},
+    {.name = "cast of cast", .root = "pd_op.cast", .rewrite = cast_of_cast},
+    {.name = "transpose to itself", .root = "pd_op.transpose", .rewrite = transpose_to_itself},
+    {.name = "transpose of transpose", .root = "pd_op.transpose", .rewrite = transpose_of_transpose},
+    {.name = "concat of one", .root = "pd_op.concat", .rewrite = concat_of_one},
+    {.name = "slice of combine", .root = "builtin.slice", .rewrite = slice_of_combine},
+    {.name = "assign", .root = "pd_op.assign", .rewrite = assign},
+    {.name = "dropout", .root = "pd_op.dropout", .rewrite = dropout},
+};
+
+static pdm_status run(pdm_ir_pass_run *run)
+{
+    return pdm_ir_rewrite(run, patterns, sizeof patterns / sizeof *patterns);
+}
+
+const pdm_ir_pass pdm_ir_pass_identity = {
+    .name = "identity",
+    .summary = "Remove ops that give what they take (scale by one, cast to the own type, assign, dropout of "
+               "test runs), and make one of two where nothing is rounded in between.",
+    .module = run,
+    .keeps = PDM_IR_KEEPS_WRITES,
+};

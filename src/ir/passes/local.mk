@@ -1,0 +1,13 @@
+# Passes: a file and a row of passes.def each.
+libpdm_ir_la_SOURCES += \
+	src/ir/passes/branch.c \
+	src/ir/passes/conv_bn.c \
+	src/ir/passes/cse.c \
+	src/ir/passes/dce.c \
+	src/ir/passes/fold.c \
+	src/ir/passes/hoist.c \
+	src/ir/passes/identity.c \
+	src/ir/passes/in_place.c \
+	src/ir/passes/matmul.c \
+	src/ir/passes/passes.def \
+	src/ir/passes/shape.c
