@@ -109,15 +109,6 @@ static pdm_status is_inplace(const pdm_lg_op *op, pdm_map *names, bool *out_is)
     return PDM_OK;
 }
 
-static bool has_block(const pdm_lg_op *op)
-{
-    for (size_t i = 0; i < op->num_attrs; i++) {
-        if (op->attrs[i].type == PDM_LG_BLOCK || op->attrs[i].type == PDM_LG_BLOCKS)
-            return true;
-    }
-    return false;
-}
-
 static pdm_status check_desc(const pdm_lg_node *node, pdm_diag_sink *sink)
 {
     pdm_loc loc = PDM_NOWHERE;
@@ -163,7 +154,7 @@ static pdm_status judge_op(judge *j, const pdm_lg_node *node, pdm_diag_sink *sin
         *out = true;
         return PDM_OK;
     }
-    if (is_dynamic(node->op) || has_block(node->op))
+    if (is_dynamic(node->op) || pdm_lg_has_block(node->op))
         return PDM_OK;
     if (!j->options->allow_inplace)
         PDM_TRY(is_inplace(node->op, &j->names, &inplace));

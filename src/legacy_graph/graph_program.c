@@ -301,7 +301,7 @@ static pdm_status add_op(maker *m, const pdm_lg_op *op)
     const pdm_lg_program *program = m->s->program;
 
     PDM_TRY(pdm_lg_graph_add_op(m->graph, op, &m->op));
-    m->keeps = pdm_lg_sub_block(op) >= 0 || !strcmp(op->type, "select_output");
+    m->keeps = pdm_lg_has_block(op) || !strcmp(op->type, "select_output");
     PDM_TRY(each_own_use(op, read_var, m));
     PDM_TRY(each_sub_block(program, op, block_reads, m));
     PDM_TRY(each_own_use(op, write_var, m));

@@ -4,6 +4,8 @@ libpdm_lg_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/proto -I$(top_srcdir)/p
 	$(PROTOBUF_C_CFLAGS)
 libpdm_lg_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_lg_la_LIBADD = libpdm_pb.la
+# For a build of one program only, which makes no BUILT_SOURCES.
+$(libpdm_lg_la_OBJECTS): proto/framework.pb-c.h
 libpdm_lg_la_SOURCES = \
 	src/legacy_graph/check.c \
 	src/legacy_graph/cinn_dot.c \

@@ -129,6 +129,15 @@ int32_t pdm_lg_op_version_of(const pdm_lg_program *program, const char *type)
     return 0;
 }
 
+bool pdm_lg_has_block(const pdm_lg_op *op)
+{
+    for (size_t i = 0; i < op->num_attrs; i++) {
+        if (op->attrs[i].type == PDM_LG_BLOCK || op->attrs[i].type == PDM_LG_BLOCKS)
+            return true;
+    }
+    return false;
+}
+
 int32_t pdm_lg_sub_block(const pdm_lg_op *op)
 {
     const pdm_lg_attr *first = NULL;

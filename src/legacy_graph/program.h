@@ -183,6 +183,8 @@ int32_t pdm_lg_op_version_of(const pdm_lg_program *program, const char *type);
 /* Index of the sub-block that the op's BLOCK attribute (sub_block, else the first) names; -1: none.
  */
 int32_t pdm_lg_sub_block(const pdm_lg_op *op);
+/* Whether any attribute names blocks. */
+bool pdm_lg_has_block(const pdm_lg_op *op);
 /* A parameter: persistable and not a feed, fetch, reader or raw variable. */
 bool pdm_lg_var_is_param(const pdm_lg_var *var);
 const char *pdm_lg_attr_type_name(int type); /* "INT", ...; "?" */

@@ -255,15 +255,6 @@ static bool is_outer(const place *at, const char *name)
     return strcmp(name, PDM_LG_EMPTY_VAR) != 0;
 }
 
-static bool has_block(const pdm_lg_op *op)
-{
-    for (size_t i = 0; i < op->num_attrs; i++) {
-        if (op->attrs[i].type == PDM_LG_BLOCK || op->attrs[i].type == PDM_LG_BLOCKS)
-            return true;
-    }
-    return false;
-}
-
 /* What an op, with all in its blocks, reads of block 0. */
 static uint64_t read_op(run *r, const place *at, const pdm_lg_op *op);
 
@@ -298,7 +289,10 @@ static bool keeps(const place *at, const pdm_lg_op *op, const char *name)
 {
     const pdm_lg_var *var = pdm_lg_lookup_var(at->program, at->block->idx, name, NULL);
 
-    return has_block(op) || !strcmp(op->type, "select_output") || (var && var->kind == PDM_LG_TENSOR_ARRAY);
+    if (var && (var->kind == PDM_LG_FETCH_LIST || var->kind == PDM_LG_FEED_MINIBATCH))
+        return false; /* in whatever order */
+    return pdm_lg_has_block(op) || !strcmp(op->type, "select_output") ||
+           (var && var->kind == PDM_LG_TENSOR_ARRAY);
 }
 
 static uint64_t read_op(run *r, const place *at, const pdm_lg_op *op)
