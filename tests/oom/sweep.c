@@ -1,5 +1,5 @@
 /*
- * Fails the n-th allocation of a whole conversion (load, convert, dump, write), of two runs (load,
+ * Fails the n-th allocation of a whole conversion (load, convert, dump, write), also with -O1, of two runs (load,
  * plan, inputs, run, record, write), of a run of the legacy program as it is, and after build_cinn_pass, and of the extraction of its
  * subgraphs, for every n: each time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every allocation from the n-th on. A failure
  * that the code can do without (a sort that has another way) may also end well, with the whole
@@ -134,8 +134,9 @@ static void forget(void *user, const pdm_diagnostic *diagnostic)
     (void)diagnostic;
 }
 
-static pdm_status convert(const char *model_path)
+static pdm_status convert_at(const char *model_path, int level)
 {
+    const pdm_convert_options how = {.size = sizeof how, .optimize = level, .verify_each = true};
     const pdm_context_options options = {
         .size = sizeof options, .on_diagnostic = forget, .verbose = true};
     pdm_context *context = NULL;
@@ -146,7 +147,7 @@ static pdm_status convert(const char *model_path)
     if (status == PDM_OK)
         status = pdm_model_load(context, model_path, NULL, &model);
     if (status == PDM_OK)
-        status = pdm_model_convert(model, NULL, &pir);
+        status = pdm_model_convert(model, &how, &pir);
     if (status == PDM_OK)
         status = pdm_model_dump(pir, PDM_DUMP_TEXT, &text);
     if (status == PDM_OK)
@@ -156,6 +157,16 @@ static pdm_status convert(const char *model_path)
     pdm_model_destroy(model);
     pdm_context_destroy(context);
     return status;
+}
+
+static pdm_status convert(const char *model_path)
+{
+    return convert_at(model_path, 0);
+}
+
+static pdm_status optimize(const char *model_path)
+{
+    return convert_at(model_path, 1);
 }
 
 /* ---- two runs -------------------------------------------------------------------------------- */
@@ -358,6 +369,7 @@ static const struct {
     const char *name;
     work_fn fn;
 } works[] = {{"conversion", convert},
+             {"optimization", optimize},
              {"run", run},
              {"run as it is", run_legacy},
              {"run with launches", launch},

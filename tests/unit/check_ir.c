@@ -6,6 +6,7 @@
     X(infer_ops)  \
     X(ops)        \
     X(module)     \
+    X(passes)     \
     X(table)      \
     X(verify)     \
     X(json_scan)  \

@@ -65,6 +65,7 @@ tests_unit_check_ir_SOURCES = \
 	tests/unit/ir/json_write.c \
 	tests/unit/ir/module.c \
 	tests/unit/ir/ops.c \
+	tests/unit/ir/passes.c \
 	tests/unit/ir/table.c \
 	tests/unit/ir/text.c \
 	tests/unit/ir/verify.c \

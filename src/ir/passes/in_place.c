@@ -36,8 +36,10 @@ static pdm_status rename_op(pdm_ir_pass_run *run, pdm_ir_op *op, const char *nam
                                    .num_results = op->num_results,
                                    .attrs = op->attrs,
                                    .num_attrs = op->num_attrs};
-    pdm_ir_op *made = state.info ? pdm_ir_op_create(run->context, &state) : NULL;
-    if (!made || !pdm_ir_pass_hit(run, "out of place"))
+    if (!state.info || !pdm_ir_pass_hit(run, "out of place"))
+        return PDM_NOMEM;
+    pdm_ir_op *made = pdm_ir_op_create(run->context, &state);
+    if (!made)
         return PDM_NOMEM;
     made->lg_block = op->lg_block;
     made->lg_op = op->lg_op;
