@@ -186,8 +186,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/lower/layout.c \
 	src/exec/lower/lower.c \
 	src/exec/lower/lower.h \
-	src/exec/lower/lower_impl.h \
-	src/exec/lower/simplify.c
+	src/exec/lower/lower_impl.h
 
 # fast kernels of single ops
 libpdm_exec_la_SOURCES += \

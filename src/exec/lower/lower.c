@@ -1,8 +1,8 @@
 #include "exec/lower/lower_impl.h"
 
-
 #include "base/checked.h"
 #include "cinn/group.h"
+#include "ir/pass.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -246,11 +246,21 @@ static pdm_status pin_written(void *user, pdm_ir_op *op)
     return PDM_OK;
 }
 
+/* What an inference program need not do, and in-place ops that need not be. */
+static pdm_status simplify(pdm_ir_module *module)
+{
+    pdm_ir_constants constants;
+
+    pdm_ir_constants_init(&constants);
+    const pdm_status status = pdm_ir_pass_run_list(module, "in-place,identity", NULL, &constants, NULL);
+    pdm_ir_constants_deinit(&constants);
+    return status;
+}
+
 static pdm_status lower(pdm_lower *l)
 {
     PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, look_for_writes, l));
-    pdm_lower_simplify(l, l->module->block);
-    clean(l);
+    PDM_TRY(simplify(l->module));
     if (l->status == PDM_OK)
         PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, pin_written, l));
     if (!l->options.fast)

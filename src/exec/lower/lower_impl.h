@@ -25,7 +25,6 @@ typedef struct pdm_lower {
 } pdm_lower;
 
 /* The steps, each on a block and those inside of it. */
-void pdm_lower_simplify(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_hoist(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_layout(pdm_lower *l, pdm_ir_block *block);
