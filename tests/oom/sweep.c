@@ -1,9 +1,10 @@
 /*
- * Fails the n-th allocation of a whole conversion (load, convert, dump, write), also with -O1, of two runs (load,
- * plan, inputs, run, record, write), of a run of the legacy program as it is, and after build_cinn_pass, and of the extraction of its
- * subgraphs, for every n: each time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every allocation from the n-th on. A failure
- * that the code can do without (a sort that has another way) may also end well, with the whole
- * output.
+ * Fails the n-th allocation of a whole conversion (load, convert, dump, write), also with -O1, of
+ * two runs (load, plan, inputs, run, record, write), of a run of the legacy program as it is, and
+ * after build_cinn_pass, of the extraction of its subgraphs, and of a bisection, for every n: each
+ * time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every
+ * allocation from the n-th on. A failure that the code can do without (a sort that has another way)
+ * may also end well, with the whole output.
  *
  * malloc and its like are replaced for the whole program, so that those of libc, protobuf-c and
  * cJSON fail too.
@@ -363,6 +364,35 @@ static pdm_status read_io(const char *model_path)
     return status;
 }
 
+/* The legacy program and its translation, which agree. */
+static pdm_status bisect(const char *model_path)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    pdm_context *context = NULL;
+    pdm_model *model = NULL;
+    pdm_bundle *io = NULL;
+    pdm_bisection *found = NULL;
+    char io_path[1100];
+    pdm_status status = pdm_context_create(&options, &context);
+
+    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
+    if (status == PDM_OK)
+        status = pdm_model_load(context, model_path, NULL, &model);
+    heap.paused = true; /* see read_io */
+    if (status == PDM_OK)
+        status = pdm_bundle_read(context, io_path, &io);
+    heap.paused = false;
+    if (status == PDM_OK)
+        status = pdm_bisect(model, NULL, NULL, io, &found);
+    if (status == PDM_OK && (found->found || found->differs))
+        status = PDM_INTERNAL;
+    pdm_bisection_destroy(found);
+    pdm_bundle_destroy(io);
+    pdm_model_destroy(model);
+    pdm_context_destroy(context);
+    return status;
+}
+
 typedef pdm_status (*work_fn)(const char *model_path);
 
 static const struct {
@@ -374,7 +404,8 @@ static const struct {
              {"run as it is", run_legacy},
              {"run with launches", launch},
              {"subgraphs", extract},
-             {"reading the inputs", read_io}};
+             {"reading the inputs", read_io},
+             {"bisection", bisect}};
 
 enum { NUM_WORKS = sizeof works / sizeof works[0] };
 

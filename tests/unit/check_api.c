@@ -1,6 +1,7 @@
 #include "unit/main.h"
 
 #define SUITES(X) \
+    X(api_bisect)   \
     X(api_context)  \
     X(api_compare)  \
     X(api_model)    \

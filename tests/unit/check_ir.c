@@ -1,6 +1,7 @@
 #include "unit/main.h"
 
 #define SUITES(X) \
+    X(align)      \
     X(interning)  \
     X(infer_rows) \
     X(infer_ops)  \

@@ -53,6 +53,7 @@ tests_unit_check_ir_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 tests_unit_check_ir_LDADD = $(PDM_IR_LIBS) $(CHECK_LIBS)
 tests_unit_check_ir_SOURCES = \
+	tests/unit/ir/align.c \
 	tests/unit/ir/alloc.c \
 	tests/unit/ir/alloc.h \
 	tests/unit/ir/build.h \
@@ -104,6 +105,7 @@ unit_tests += tests/unit/check_api
 tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_api_LDADD = $(PDM_API_LIBS) $(CHECK_LIBS)
 tests_unit_check_api_SOURCES = \
+	tests/unit/api/bisect.c \
 	tests/unit/api/compare.c \
 	tests/unit/api/context.c \
 	tests/unit/api/convert.c \

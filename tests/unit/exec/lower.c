@@ -412,11 +412,17 @@ END_TEST
 Suite *pdm_suite_lower(void)
 {
     Suite *suite = suite_create("lower");
-    TCase *tc = tcase_create("lower");
+    TCase *tc = tcase_create("lower"), *more = tcase_create("more");
 
+    /* valgrind tries the first programs only. */
+    tcase_set_tags(more, "long");
     tcase_set_timeout(tc, 240);
-    tcase_add_loop_test(tc, convolutions, 0, 3 * PROGRAMS);
-    tcase_add_loop_test(tc, joined, 0, PROGRAMS);
+    tcase_set_timeout(more, 240);
+    tcase_add_loop_test(tc, convolutions, 0, 2);
+    tcase_add_loop_test(tc, joined, 0, 2);
+    tcase_add_loop_test(more, convolutions, 2, 3 * PROGRAMS);
+    tcase_add_loop_test(more, joined, 2, PROGRAMS);
     suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, more);
     return suite;
 }

@@ -633,6 +633,7 @@ Suite *pdm_suite_lg_random(void)
     Suite *suite = suite_create("lg_random");
     TCase *tc = tcase_create("random");
 
+    tcase_set_tags(tc, "long"); /* not under valgrind, which has the tests of the single parts */
     tcase_add_loop_test(tc, structure, 0, PARTS);
     tcase_add_loop_test(tc, meaning, 0, PARTS);
     suite_add_tcase(suite, tc);
