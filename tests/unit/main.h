@@ -37,6 +37,8 @@ static int pdm_unit_wanted(const char *name, int argc, char **argv)
 
 static int pdm_unit_run(const pdm_unit_row *rows, size_t n, int argc, char **argv)
 {
+    /* Of one test, in seconds: only a hang is to fail by time, not a busy machine or a slow disk. */
+    setenv("CK_DEFAULT_TIMEOUT", "120", 0);
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < n; i++) {
         if (pdm_unit_wanted(rows[i].name, argc, argv)) {

@@ -298,7 +298,6 @@ Suite *pdm_suite_api_run(void)
     Suite *suite = suite_create("api_run");
     TCase *tcase = tcase_create("runs");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, recorded_outputs, 0, 4);
     tcase_add_test(tcase, nothing_is_copied);
     tcase_add_test(tcase, inputs_that_do_not_fit);

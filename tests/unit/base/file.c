@@ -651,7 +651,6 @@ Suite *pdm_suite_file(void)
     Suite *suite = suite_create("file");
     TCase *tc = tcase_create("file");
 
-    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, scratch_make, scratch_remove);
     tcase_add_test(tc, read_whole);
     tcase_add_test(tc, read_from_a_pipe);

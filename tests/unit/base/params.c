@@ -531,7 +531,6 @@ Suite *pdm_suite_params(void)
     Suite *suite = suite_create("params");
     TCase *tc = tcase_create("params");
 
-    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, every_element_type);
     tcase_add_test(tc, shapes_and_lod);

@@ -438,7 +438,6 @@ Suite *pdm_suite_text(void)
     Suite *suite = suite_create("text");
     TCase *tc = tcase_create("text");
 
-    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, buf_grows_and_stays_terminated);
     tcase_add_test(tc, buf_printf_of_any_length);
     tcase_add_test(tc, buf_failure_is_sticky);

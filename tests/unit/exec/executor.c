@@ -545,7 +545,6 @@ Suite *pdm_suite_executor(void)
     Suite *suite = suite_create("executor");
     TCase *tcase = tcase_create("programs");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_chain);
     tcase_add_test(tcase, constants_are_folded);
     tcase_add_test(tcase, what_is_written_is_no_constant);

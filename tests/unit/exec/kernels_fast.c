@@ -332,7 +332,6 @@ Suite *pdm_suite_kernels_fast(void)
     Suite *suite = suite_create("kernels_fast");
     TCase *tc = tcase_create("kernels_fast");
 
-    tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, against_reference, 0, 3 * (int)(sizeof cases / sizeof *cases));
     tcase_add_loop_test(tc, units_in_the_last_place, 0,
                         (int)(sizeof functions / sizeof *functions));

@@ -74,7 +74,6 @@ Suite *pdm_suite_kernels_move(void)
     Suite *suite = suite_create("kernels_move");
     TCase *tc = tcase_create("kernels_move");
 
-    tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, transposes, 0, (int)(sizeof cases / sizeof *cases));
     suite_add_tcase(suite, tc);
     return suite;

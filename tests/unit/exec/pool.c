@@ -136,7 +136,6 @@ Suite *pdm_suite_pool(void)
     Suite *suite = suite_create("pool");
     TCase *tcase = tcase_create("threads");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_loop_covers_its_range_once, 1, 5);
     tcase_add_loop_test(tcase, a_graph_keeps_its_edges, 1, 5);
     tcase_add_loop_test(tcase, a_failure_stops_a_graph, 1, 4);

@@ -190,7 +190,6 @@ Suite *pdm_suite_infer_rows(void)
     tcase_add_test(tc, no_operands);
     tcase_add_test(tc, constants);
     tcase_add_test(tc, metas_and_types);
-    tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -417,7 +417,6 @@ Suite *pdm_suite_module(void)
     Suite *suite = suite_create("module");
     TCase *tcase = tcase_create("module");
 
-    tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, walk);
     tcase_add_test(tcase, visit);
     tcase_add_test(tcase, clone_module);

@@ -311,7 +311,6 @@ Suite *pdm_suite_lg_check(void)
     suite_add_tcase(suite, tc);
 
     tc = tcase_create("time");
-    tcase_set_timeout(tc, 120);
     tcase_add_test(tc, time_grows_with_the_size);
     suite_add_tcase(suite, tc);
     return suite;

@@ -528,7 +528,6 @@ Suite *pdm_suite_lg_read(void)
     suite_add_tcase(suite, tc);
 
     tc = tcase_create("fixtures");
-    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, broken_fixtures_are_explained, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tc, sound_fixtures_are_read);
     suite_add_tcase(suite, tc);
