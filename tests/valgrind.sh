@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main paths under valgrind: the unit tests, and conversions of small models.
+# The main paths under valgrind: the unit tests, conversions of small models, and runs.
 #   tests/valgrind.sh BUILD-FOLDER
 set -u
 srcdir=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -9,21 +9,27 @@ command -v valgrind >/dev/null || tap_skip_all "valgrind is not installed"
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
+# job LIMIT NAME COMMAND...: a point, run later beside others; its exit status must be below LIMIT.
+# 99 is valgrind, from 124 on it is a signal or a timeout.
+jobs=0
+job() {
+    jobs=$((jobs + 1))
+    echo "$1" >"$dir/$jobs.limit"
+    echo "$2" >"$dir/$jobs.name"
+    shift 2
+    for word in "$@"; do
+        printf "'%s' " "$(printf '%s' "$word" | sed "s/'/'\\\\''/g")"
+    done >"$dir/$jobs.sh"
+}
+
 vg="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,possible"
 
-# The unit tests two at a time, without those that repeat themselves at length (tag "long"; sanitizers have them).
-tests=
+# The unit tests without those that repeat themselves at length (tag "long"; sanitizers have them).
 for test in "$build"/tests/unit/check_*; do
     case $test in *.log | *.trs | *.o) continue ;; esac
-    [ -x "$test" ] && tests="$tests ${test##*/}"
-done
-# shellcheck disable=SC2016,SC2086 # expanded by the inner shell; lists of words
-printf '%s\n' $tests | env srcdir="$srcdir" builddir="$build" CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 CK_EXCLUDE_TAGS=long \
-    xargs -P 2 -I '{}' sh -c "$vg '$build/tests/unit/{}' >'$dir/{}.out' 2>&1; echo \$? >'$dir/{}.status'"
-for test in $tests; do
-    status=$(cat "$dir/$test.status")
-    tap_ok "$status" "unit tests: $test"
-    [ "$status" -eq 0 ] || tap_note "$(tail -n 50 "$dir/$test.out")"
+    # shellcheck disable=SC2086 # a list of words
+    [ -x "$test" ] && job 1 "unit tests: ${test##*/}" env srcdir="$srcdir" builddir="$build" CK_FORK=no \
+        CK_TIMEOUT_MULTIPLIER=20 CK_EXCLUDE_TAGS=long $vg "$test"
 done
 
 # One of each kind: plain, parameters, control flow, decomposed; and models that must be refused.
@@ -32,24 +38,16 @@ for name in op_conv2d__groups flow_while_with_cond_inside report_default_attrs_l
     op_nearest_interp__scale2; do
     model=$srcdir/fixtures/cases/$name
     # shellcheck disable=SC2086
-    tap_try "convert $name" $vg "$program" "$model" -o "$dir/$name.json"
+    job 1 "convert $name" $vg "$program" "$model" -o "$dir/$name.json"
     # shellcheck disable=SC2086
-    tap_try "show $name" $vg "$program" show "$model" --text
+    job 1 "show $name" $vg "$program" show "$model" --text
 done
 for model in "$srcdir"/fixtures/cases/bad_*; do
-    name=${model##*/}
     # shellcheck disable=SC2086
-    output=$($vg "$program" "$model" -o "$dir/$name.json" 2>&1)
-    status=$?
-    # 99 is valgrind, from 124 on it is a signal or a timeout.
-    if [ $status -lt 99 ]; then
-        tap_ok 0 "refuse or convert $name (exit $status)"
-    else
-        tap_ok 1 "refuse or convert $name (exit $status)"
-        tap_note "$output"
-    fi
+    job 99 "refuse or convert ${model##*/}" $vg "$program" "$model" -o "$dir/${model##*/}.json"
 done
-# Runs: a layer, loops and branches, arrays, LoD; with threads; translated with either kernels, and as they are.
+
+# Runs: a layer, loops and branches, arrays, LoD; with threads; translated with either kernels, as they are, and with launched subgraphs.
 runs=
 for name in cases/op_conv2d__groups cases/op_net__lstm_sentiment_lod cases/flow_while_with_cond_inside \
     cases/op_lod_tensor_to_array__roundtrip cases-own/flow_param_written_in_branch_unread models/branchy_loop; do
@@ -57,6 +55,18 @@ for name in cases/op_conv2d__groups cases/op_net__lstm_sentiment_lod cases/flow_
 done
 for how in --fast --json --legacy --launch; do
     # shellcheck disable=SC2086
-    tap_try "run samples, $how" $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs
+    job 1 "run samples, $how" $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs
+done
+
+# shellcheck disable=SC2016 # expanded by the inner shell
+seq $jobs | xargs -P "$(nproc)" -I '{}' sh -c 'sh "$0/{}.sh" >"$0/{}.out" 2>&1; echo $? >"$0/{}.status"' "$dir"
+for i in $(seq $jobs); do
+    status=$(cat "$dir/$i.status")
+    if [ "$status" -lt "$(cat "$dir/$i.limit")" ]; then
+        tap_ok 0 "$(cat "$dir/$i.name")"
+    else
+        tap_ok 1 "$(cat "$dir/$i.name") (exit $status)"
+        tap_note "$(tail -n 50 "$dir/$i.out")"
+    fi
 done
 tap_done

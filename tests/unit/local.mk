@@ -21,7 +21,8 @@ tests_unit_check_base_SOURCES = \
 	tests/unit/base/tensor.c \
 	tests/unit/base/text.c \
 	tests/unit/check_base.c \
-	tests/unit/main.h
+	tests/unit/main.h \
+	tests/unit/must.h
 
 unit_tests += tests/unit/check_lg
 tests_unit_check_lg_CPPFLAGS = $(unit_cppflags) \
@@ -44,7 +45,8 @@ tests_unit_check_lg_SOURCES = \
 	tests/unit/lg/support.h \
 	tests/unit/lg/wire.c \
 	tests/unit/check_lg.c \
-	tests/unit/main.h
+	tests/unit/main.h \
+	tests/unit/must.h
 
 # This program counts allocations and makes them fail.
 unit_tests += tests/unit/check_ir
@@ -71,7 +73,8 @@ tests_unit_check_ir_SOURCES = \
 	tests/unit/ir/text.c \
 	tests/unit/ir/verify.c \
 	tests/unit/check_ir.c \
-	tests/unit/main.h
+	tests/unit/main.h \
+	tests/unit/must.h
 
 unit_tests += tests/unit/check_tr
 tests_unit_check_tr_CPPFLAGS = $(unit_cppflags)
@@ -81,7 +84,8 @@ tests_unit_check_tr_SOURCES = \
 	tests/unit/tr/support.c \
 	tests/unit/tr/support.h \
 	tests/unit/check_tr.c \
-	tests/unit/main.h
+	tests/unit/main.h \
+	tests/unit/must.h
 
 unit_tests += tests/unit/check_exec
 tests_unit_check_exec_CPPFLAGS = $(unit_cppflags)
@@ -99,7 +103,8 @@ tests_unit_check_exec_SOURCES = \
 	tests/unit/exec/memory.c \
 	tests/unit/exec/pool.c \
 	tests/unit/check_exec.c \
-	tests/unit/main.h
+	tests/unit/main.h \
+	tests/unit/must.h
 
 unit_tests += tests/unit/check_api
 tests_unit_check_api_CPPFLAGS = $(unit_cppflags)
@@ -116,4 +121,5 @@ tests_unit_check_api_SOURCES = \
 	tests/unit/api/support.h \
 	tests/unit/api/write.c \
 	tests/unit/check_api.c \
-	tests/unit/main.h
+	tests/unit/main.h \
+	tests/unit/must.h

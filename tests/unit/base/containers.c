@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "unit/must.h"
 
 Suite *pdm_suite_containers(void);
 
@@ -46,14 +47,14 @@ START_TEST(arena_reset_keeps_one_block)
     pdm_arena_init(&arena);
     pdm_arena_reset(&arena);
     for (int i = 0; i < 10000; i++)
-        ck_assert_ptr_nonnull(pdm_arena_alloc(&arena, 100));
+        must(pdm_arena_alloc(&arena, 100));
     const size_t before = arena.reserved;
     pdm_arena_reset(&arena);
     ck_assert_uint_eq(arena.used, 0);
     ck_assert_uint_gt(arena.reserved, 0);
     ck_assert_uint_lt(arena.reserved, before);
     const size_t kept = arena.reserved;
-    ck_assert_ptr_nonnull(pdm_arena_alloc(&arena, 100));
+    must(pdm_arena_alloc(&arena, 100));
     ck_assert_uint_eq(arena.reserved, kept);
     pdm_arena_deinit(&arena);
 }
@@ -96,10 +97,10 @@ START_TEST(vec_grows)
     PDM_VEC(int) ints = {0};
 
     for (int i = 0; i < 100000; i++)
-        ck_assert(PDM_VEC_PUSH(&ints, i));
+        must(PDM_VEC_PUSH(&ints, i));
     ck_assert_uint_eq(ints.n, 100000);
     for (int i = 0; i < 100000; i++)
-        ck_assert_int_eq(ints.v[i], i);
+        must(ints.v[i] == i);
     PDM_VEC_FREE(&ints);
     ck_assert_ptr_null(ints.v);
     ck_assert_uint_eq(ints.cap, 0);
@@ -202,7 +203,7 @@ START_TEST(map_removal_keeps_the_others)
             continue;
         for (size_t i = 0; i < KEYS; i++) {
             const pdm_map_entry *e = pdm_map_find(&map, &pool[i]);
-            ck_assert_uint_eq(e ? e->value.num : 0, truth[i]);
+            must((e ? e->value.num : 0) == truth[i]);
         }
         ck_assert_uint_eq(map.count, live);
     }

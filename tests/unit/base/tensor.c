@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/tensor.h"
+#include "unit/must.h"
 
 Suite *pdm_suite_tensor(void);
 
@@ -85,11 +86,11 @@ START_TEST(half_precision)
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
         const float f = pdm_f16_to_float((uint16_t)bits), b = pdm_bf16_to_float((uint16_t)bits);
         if (!isnan(f))
-            ck_assert_uint_eq(pdm_float_to_f16(f), bits);
+            must(pdm_float_to_f16(f) == bits);
         else
             ck_assert(isnan(pdm_f16_to_float(pdm_float_to_f16(f))));
         if (!isnan(b))
-            ck_assert_uint_eq(pdm_float_to_bf16(b), bits);
+            must(pdm_float_to_bf16(b) == bits);
         else
             ck_assert(isnan(pdm_bf16_to_float(pdm_float_to_bf16(b))));
     }
@@ -97,9 +98,9 @@ START_TEST(half_precision)
         const float low = pdm_f16_to_float((uint16_t)bits),
                     high = pdm_f16_to_float((uint16_t)(bits + 1));
         const float middle = (low + high) / 2; /* exact in float */
-        ck_assert_uint_eq(pdm_float_to_f16(middle), bits % 2 ? bits + 1 : bits);
-        ck_assert_uint_eq(pdm_float_to_f16(nextafterf(middle, high)), bits + 1);
-        ck_assert_uint_eq(pdm_float_to_f16(nextafterf(middle, low)), bits);
+        must(pdm_float_to_f16(middle) == (bits % 2 ? bits + 1 : bits));
+        must(pdm_float_to_f16(nextafterf(middle, high)) == bits + 1);
+        must(pdm_float_to_f16(nextafterf(middle, low)) == bits);
     }
     ck_assert_uint_eq(pdm_float_to_f16(65519.0f), 0x7bff);
     ck_assert_uint_eq(pdm_float_to_f16(65520.0f), 0x7c00);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/op_info.h"
+#include "unit/must.h"
 
 typedef struct fx {
     pdm_ir_context *context;
@@ -54,7 +55,8 @@ static inline pdm_ir_op *make(fx *f, const char *name, pdm_ir_value *const *in, 
                               size_t num_regions)
 {
     const pdm_ir_op_info *info = pdm_ir_op_info_get(f->context, name, NULL);
-    ck_assert_msg(info != NULL, "no op %s", name);
+    if (!info)
+        ck_abort_msg("no op %s", name);
     pdm_ir_op *op = pdm_ir_op_create(f->context, &(pdm_ir_op_state){.info = info,
                                                                     .operands = in,
                                                                     .num_operands = num_in,
@@ -62,7 +64,7 @@ static inline pdm_ir_op *make(fx *f, const char *name, pdm_ir_value *const *in, 
                                                                     .num_results = num_out,
                                                                     .regions = regions,
                                                                     .num_regions = num_regions});
-    ck_assert_ptr_nonnull(op);
+    must(op);
     return op;
 }
 
@@ -82,7 +84,7 @@ static inline pdm_ir_value *result(const pdm_ir_op *op)
 
 static inline void set(fx *f, pdm_ir_op *op, const char *name, pdm_ir_attr attr)
 {
-    ck_assert(pdm_ir_op_set_attr(f->context, op, name, attr));
+    must(pdm_ir_op_set_attr(f->context, op, name, attr));
 }
 
 /* A source of a value: pd_op.data of that type. */
@@ -105,7 +107,7 @@ static inline pdm_ir_op *relu(fx *f, pdm_ir_block *block, pdm_ir_value *x)
 static inline pdm_ir_region *new_region(void)
 {
     pdm_ir_region *region = pdm_ir_region_create_with_block();
-    ck_assert_ptr_nonnull(region);
+    must(region);
     return region;
 }
 

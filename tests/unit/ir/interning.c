@@ -3,6 +3,7 @@
 #include "unit/ir/build.h"
 
 #include "ir/ir_t.h"
+#include "unit/must.h"
 
 Suite *pdm_suite_interning(void);
 
@@ -150,9 +151,9 @@ START_TEST(many_objects)
         all[i] = pdm_ir_type_tensor(f.context, PDM_F32, (int64_t[]){i, -1}, 2);
     }
     for (int64_t i = 0; i < N; i++) {
-        ck_assert_ptr_eq(attrs[i], pdm_ir_attr_i64(f.context, i * i));
-        ck_assert_ptr_eq(all[i], pdm_ir_type_tensor(f.context, PDM_F32, (int64_t[]){i, -1}, 2));
-        ck_assert_int_eq(all[i]->dims[0], i);
+        must(attrs[i] == pdm_ir_attr_i64(f.context, i * i));
+        must(all[i] == pdm_ir_type_tensor(f.context, PDM_F32, ((int64_t[]){i, -1}), 2));
+        must(all[i]->dims[0] == i);
     }
     fx_deinit(&f);
 }

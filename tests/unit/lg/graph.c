@@ -14,6 +14,7 @@
 #include "legacy_graph/read.h"
 #include "legacy_graph/write.h"
 #include "unit/lg/support.h"
+#include "unit/must.h"
 
 Suite *pdm_suite_lg_graph(void);
 
@@ -33,7 +34,7 @@ static pdm_lg_node *add(pdm_lg_node_kind kind, const char *name)
 {
     pdm_lg_node *node;
 
-    ck_assert_int_eq(pdm_lg_graph_add_named(graph, kind, name, &node), PDM_OK);
+    must(pdm_lg_graph_add_named(graph, kind, name, &node) == PDM_OK);
     return node;
 }
 
@@ -49,7 +50,7 @@ static pdm_lg_node *var(const char *name)
 
 static void lnk(pdm_lg_node *from, pdm_lg_node *to)
 {
-    ck_assert_int_eq(pdm_lg_link(from, to), PDM_OK);
+    must(pdm_lg_link(from, to) == PDM_OK);
 }
 
 static void expect_independent(const pdm_lg_graph *of)

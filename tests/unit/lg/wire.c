@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "unit/lg/support.h"
+#include "unit/must.h"
 
 Suite *pdm_suite_lg_wire(void);
 
@@ -15,7 +16,7 @@ static pdm_status scan(const pdm_buf *bytes, lg_log *log)
     pdm_status status;
     uint8_t *exact = malloc(bytes->size + 1); /* so that a checker of memory sees every overrun */
 
-    ck_assert_ptr_nonnull(exact);
+    must(exact);
     memcpy(exact, bytes->data, bytes->size);
     exact = realloc(exact, bytes->size ? bytes->size : 1);
     lg_log_deinit(log);
@@ -96,8 +97,8 @@ START_TEST(every_changed_byte_is_survived)
         for (int value = 0; value < 256; value++) {
             program.data[i] = (char)value;
             pdm_status status = scan(&program, &log);
-            ck_assert(status == PDM_OK || status == PDM_INVALID_MODEL);
-            ck_assert_uint_eq(log.sink.num_errors, status == PDM_OK ? 0 : 1);
+            must(status == PDM_OK || status == PDM_INVALID_MODEL);
+            must(log.sink.num_errors == (status == PDM_OK ? 0 : 1));
             pdm_lg_wire_plausible((const uint8_t *)program.data, program.size);
         }
         program.data[i] = kept;
