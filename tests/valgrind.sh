@@ -57,6 +57,11 @@ for how in --fast --json --legacy --launch; do
     # shellcheck disable=SC2086
     job 1 "run samples, $how" $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs
 done
+for how in "" --dot "--in-place --format json"; do
+    # shellcheck disable=SC2086
+    job 1 "graph of a training program${how:+, $how}" $vg "$program" graph --no-params $how \
+        "$srcdir/fixtures/samples/training/cond_in_while.pdmodel"
+done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
 seq $jobs | xargs -P "$(nproc)" -I '{}' sh -c 'sh "$0/{}.sh" >"$0/{}.out" 2>&1; echo $? >"$0/{}.status"' "$dir"
