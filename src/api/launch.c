@@ -40,7 +40,7 @@ struct pdm_api_launcher {
         known *v;
         size_t n, cap;
     } known;
-    size_t launches;
+    size_t launches, num_compiled;
 };
 
 /* Tensors by column of the subgraph's feeds. */
@@ -82,14 +82,20 @@ static void compiled_deinit(compiled *c)
     free((void *)(uintptr_t)c->inputs);
 }
 
+static void forget(pdm_api_launcher *l)
+{
+    for (size_t i = 0; i < l->compiled.n; i++)
+        compiled_deinit(&l->compiled.v[i]);
+    for (size_t i = 0; i < l->known.n; i++)
+        pdm_buf_deinit(&l->known.v[i].types);
+    l->compiled.n = l->known.n = 0;
+}
+
 void pdm_api_launcher_destroy(pdm_api_launcher *launcher)
 {
     if (!launcher)
         return;
-    for (size_t i = 0; i < launcher->compiled.n; i++)
-        compiled_deinit(&launcher->compiled.v[i]);
-    for (size_t i = 0; i < launcher->known.n; i++)
-        pdm_buf_deinit(&launcher->known.v[i].types);
+    forget(launcher);
     PDM_VEC_FREE(&launcher->compiled);
     PDM_VEC_FREE(&launcher->known);
     free(launcher);
@@ -97,7 +103,7 @@ void pdm_api_launcher_destroy(pdm_api_launcher *launcher)
 
 pdm_api_launch_stats pdm_api_launcher_stats(const pdm_api_launcher *launcher)
 {
-    return (pdm_api_launch_stats){launcher->launches, launcher->compiled.n};
+    return (pdm_api_launch_stats){launcher->launches, launcher->num_compiled};
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -232,6 +238,8 @@ static pdm_status compile(pdm_api_launcher *l, const pdm_lg_graph *subgraph, inp
     }
     if (status == PDM_OK)
         status = translate(l, &made, sink);
+    if (status == PDM_OK && l->compiled.n >= PDM_API_MOST_COMPILED)
+        forget(l);
     if (status == PDM_OK && !PDM_VEC_PUSH(&l->compiled, made))
         status = PDM_NOMEM;
     if (status != PDM_OK) {
@@ -239,6 +247,7 @@ static pdm_status compile(pdm_api_launcher *l, const pdm_lg_graph *subgraph, inp
         return status;
     }
     *out_index = l->compiled.n - 1;
+    l->num_compiled++;
     return PDM_OK;
 }
 

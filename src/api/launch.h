@@ -1,13 +1,15 @@
 /*
  * Runs the subgraphs of cinn_launch ops: translated to PIR, run by the executor. A subgraph is
- * compiled once for each structure and set of input types, whatever its variables are called.
- * One thread at a time.
+ * compiled once for each structure and set of input types, whatever its variables are called, as long
+ * as there are no more than PDM_API_MOST_COMPILED: then all are forgotten. One thread at a time.
  */
 #ifndef PDM_API_LAUNCH_H
 #define PDM_API_LAUNCH_H
 
 #include "api/api.h"
 #include "exec/legacy_interp.h"
+
+enum { PDM_API_MOST_COMPILED = 1024 };
 
 typedef struct pdm_api_launcher pdm_api_launcher;
 
@@ -20,7 +22,7 @@ void pdm_api_launcher_destroy(pdm_api_launcher *launcher); /* NULL is allowed */
 PDM_MUST_USE pdm_status pdm_api_launch(void *launch_user, const pdm_legacy_launch *launch,
                                        pdm_diag_sink *sink);
 
-/* Launches so far, and compiled structures: each has a running index below that. */
+/* Launches and compilations so far. */
 typedef struct pdm_api_launch_stats {
     size_t launches, compiled;
 } pdm_api_launch_stats;

@@ -1,5 +1,7 @@
 /* Graphs of legacy models through the public functions: subgraphs, launches, extraction. */
 #include <check.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,6 +310,111 @@ START_TEST(only_the_shape_is_there)
 }
 END_TEST
 
+/* ---- many shapes, many threads --------------------------------------------------------------- */
+
+/* One launch of the main program with so many rows. */
+static void run_rows(pdm_legacy_session *session, int64_t rows)
+{
+    const int64_t dims[] = {rows, 4};
+    pdm_tensor x = {0};
+
+    ck_assert_int_eq(pdm_tensor_alloc(&x, PDM_F32, 2, dims), PDM_OK);
+    memset(x.data, 0, pdm_tensor_bytes(&x));
+    pdm_legacy_set_input(session, 0, &x);
+    pdm_tensor_deinit(&x);
+    ck_assert_int_eq(pdm_legacy_run(session, NULL), PDM_OK);
+    ck_assert_int_eq(pdm_legacy_output(session, 0)->tensor.dims[0], rows);
+}
+
+START_TEST(compiled_subgraphs_are_kept_to_a_limit)
+{
+    pdm_model *after;
+    pdm_api_launcher *launcher;
+    pdm_legacy_options options = {.launch = pdm_api_launch};
+    pdm_legacy_plan *plan;
+    pdm_legacy_session *session;
+
+    load("cases/op_leaky_relu__alpha", NULL);
+    ck_assert_uint_eq(pdm_graph_num_subgraphs(graph), 1);
+    ck_assert_int_eq(pdm_graph_model(graph, model, &after), PDM_OK);
+    ck_assert_int_eq(pdm_api_launcher_create(context, &options, &launcher), PDM_OK);
+    options.launch_user = launcher;
+    ck_assert_int_eq(
+        pdm_legacy_plan_create(after->legacy, context->schemas, NULL, NULL, NULL, &plan), PDM_OK);
+    ck_assert_int_eq(pdm_legacy_session_create(plan, &options, &session), PDM_OK);
+    for (int64_t rows = 1; rows <= PDM_API_MOST_COMPILED; rows++)
+        run_rows(session, rows);
+    run_rows(session, 1);
+    ck_assert_uint_eq(pdm_api_launcher_stats(launcher).compiled, PDM_API_MOST_COMPILED);
+    run_rows(session, PDM_API_MOST_COMPILED + 1); /* one too many */
+    run_rows(session, PDM_API_MOST_COMPILED + 1);
+    run_rows(session, 1);
+    ck_assert_uint_eq(pdm_api_launcher_stats(launcher).compiled, PDM_API_MOST_COMPILED + 2);
+    ck_assert_uint_eq(pdm_api_launcher_stats(launcher).launches, PDM_API_MOST_COMPILED + 4);
+    pdm_legacy_session_destroy(session);
+    pdm_legacy_plan_destroy(plan);
+    pdm_api_launcher_destroy(launcher);
+    pdm_model_destroy(after);
+    unload();
+}
+END_TEST
+
+typedef struct paths {
+    char model[1024], io[1040];
+} paths;
+
+/* All that one user does, in a context of its own. */
+static void *use_alone(void *user)
+{
+    static const pdm_context_options quiet = {.size = sizeof quiet};
+    const paths *of = user;
+    pdm_context *own = NULL;
+    pdm_model *whole = NULL, *after = NULL;
+    pdm_graph *made = NULL;
+    pdm_bundle *inputs = NULL, *outputs = NULL;
+    pdm_status status = pdm_context_create(&quiet, &own);
+
+    if (status == PDM_OK)
+        status = pdm_model_load(own, of->model, NULL, &whole);
+    if (status == PDM_OK)
+        status = pdm_graph_create(whole, NULL, &made);
+    if (status == PDM_OK)
+        status = pdm_graph_model(made, whole, &after);
+    pdm_graph_destroy(made);
+    if (status == PDM_OK)
+        status = pdm_bundle_read(own, of->io, &inputs);
+    if (status == PDM_OK)
+        status = pdm_bundle_create(own, &outputs);
+    if (status == PDM_OK)
+        status = pdm_model_run_legacy(after, NULL, inputs, outputs);
+    pdm_bundle_destroy(inputs);
+    pdm_bundle_destroy(outputs);
+    pdm_model_destroy(after);
+    pdm_model_destroy(whole);
+    pdm_context_destroy(own);
+    return status == PDM_OK ? user : NULL;
+}
+
+START_TEST(threads_launch_the_same_subgraphs)
+{
+    enum { THREADS = 4 };
+    paths of;
+    pthread_t threads[THREADS];
+
+    snprintf(of.model, sizeof of.model, "%s", api_fixture("cases/op_net__lenet"));
+    snprintf(of.io, sizeof of.io, "%s/io.npz", of.model);
+    const size_t before = pdm_lg_cinn_table_size(pdm_lg_cinn_table_shared());
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, use_alone, &of), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        ck_assert_int_eq(pthread_join(threads[i], &result), 0);
+        ck_assert_ptr_nonnull(result);
+    }
+    ck_assert_uint_eq(pdm_lg_cinn_table_size(pdm_lg_cinn_table_shared()), before);
+}
+END_TEST
+
 /* Gives up both inputs, of which the first is fetched later. */
 static pdm_status launch_releases(void *user, const pdm_legacy_launch *launch, pdm_diag_sink *sink)
 {
@@ -372,6 +479,8 @@ Suite *pdm_suite_api_graph(void)
     tcase_add_test(tc, a_key_that_is_gone_is_told);
     tcase_add_test(tc, extracted_models_convert);
     tcase_add_test(tc, names_that_change_nothing_are_told);
+    tcase_add_test(tc, compiled_subgraphs_are_kept_to_a_limit);
+    tcase_add_test(tc, threads_launch_the_same_subgraphs);
     tcase_add_test(tc, only_the_shape_is_there);
     tcase_add_test(tc, a_launch_frees_what_nothing_uses_after_it);
     suite_add_tcase(suite, tc);
