@@ -10,6 +10,7 @@
     X(kernels_fast) \
     X(kernels_move) \
     X(kernels_nn) \
-    X(lower)
+    X(lower) \
+    X(passes)
 
 PDM_UNIT_MAIN(SUITES)
