@@ -9,7 +9,10 @@ libpdm_cinn_la_SOURCES = \
 	src/cinn/loop_fn.c \
 	src/cinn/loop_ir.h \
 	src/cinn/loop_ops.def \
+	src/cinn/loop_math.c \
 	src/cinn/loop_print.c \
+	src/cinn/loop_rewrite.c \
+	src/cinn/loop_rewrite.h \
 	src/cinn/loop_verify.c
 
 # groups, and from them to loop IR

@@ -206,7 +206,7 @@ const pdm_loop_expr *pdm_loop_load(pdm_loop_fn *fn, uint32_t buffer,
         return NULL;
     pdm_loop_expr e = {.kind = PDM_LOOP_LOAD,
                        .dtype = fn->buffers.v[buffer].dtype,
-                       .num_args = fn->buffers.v[buffer].rank};
+                       .num_args = pdm_loop_num_indices(fn, buffer)};
     e.u.i = 0;
     e.u.index = buffer;
     return intern(fn, &e, indices);

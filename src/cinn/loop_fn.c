@@ -94,7 +94,7 @@ pdm_loop_stmt *pdm_loop_store(pdm_loop_fn *fn, uint32_t buffer,
 
     if (stmt) {
         stmt->buffer = buffer;
-        stmt->indices = copy_list(fn, indices, fn->buffers.v[buffer].rank);
+        stmt->indices = copy_list(fn, indices, pdm_loop_num_indices(fn, buffer));
         stmt->value = value;
     }
     return stmt;

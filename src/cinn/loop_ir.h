@@ -7,8 +7,9 @@
  * extents and dims are of type index. Making one simplifies those, never the values of tensors:
  * they give the same bits whatever was fused.
  *
- * Loads and stores name a buffer and one index an axis; elements lie in C order without gaps. Dims
- * that are not known are symbols, which the kernel takes as arguments.
+ * Loads and stores name a buffer and one index an axis; elements lie in C order without gaps. A
+ * function is made flat before a backend gets it (loop_rewrite.h): then the one index is the place
+ * in memory. Dims that are not known are symbols, which the kernel takes as arguments.
  *
  * Failure is sticky: after an out-of-memory constructors give NULL, take NULL, and fn->status tells.
  */
@@ -106,6 +107,7 @@ typedef struct pdm_loop_fn {
     PDM_VEC(pdm_loop_buffer) buffers; /* inputs, then outputs, then temporaries */
     PDM_VEC(pdm_loop_symbol) symbols;
     uint32_t num_vars;
+    bool flat;           /* loads and stores have one index: the element's place in its buffer */
     pdm_loop_stmt *body; /* nests, one after the other */
     const pdm_loop_expr **table;
     size_t num_exprs, table_size;
@@ -139,6 +141,11 @@ const pdm_loop_expr *pdm_loop_cast(pdm_loop_fn *fn, pdm_dtype dtype, const pdm_l
 /* The same expression of other arguments. */
 const pdm_loop_expr *pdm_loop_rebuild(pdm_loop_fn *fn, const pdm_loop_expr *e,
                                       const pdm_loop_expr *const *args);
+/* How many indices an element of a buffer has. */
+static inline uint32_t pdm_loop_num_indices(const pdm_loop_fn *fn, uint32_t buffer)
+{
+    return fn->flat ? 1 : fn->buffers.v[buffer].rank;
+}
 /* Where an element stands in its buffer. */
 const pdm_loop_expr *pdm_loop_offset(pdm_loop_fn *fn, uint32_t buffer,
                                      const pdm_loop_expr *const *indices);
@@ -161,8 +168,8 @@ bool pdm_loop_op_is_unary(pdm_loop_op op);
 bool pdm_loop_op_is_infix(pdm_loop_op op);
 bool pdm_loop_op_is_bool(pdm_loop_op op); /* its result is, whatever the operands are */
 
-void pdm_loop_print_expr(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out);
-void pdm_loop_print(pdm_loop_fn *fn, pdm_buf *out);
+void pdm_loop_print_expr(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out);
+void pdm_loop_print(const pdm_loop_fn *fn, pdm_buf *out);
 /* NULL when the function is sound, else what is wrong (constant text). */
 const char *pdm_loop_verify(const pdm_loop_fn *fn);
 

@@ -5,14 +5,12 @@
  *         parallel for i0 < s0
  *             vector for i1 < 8
  *                 y0[i0, i1] = max(x0[i0, i1], 0.0)
- *
- * y0{i2} is the element that stands at offset i2 of the whole buffer.
  */
 #include <math.h>
 
 #include "cinn/loop_ir.h"
 
-static void list(pdm_loop_fn *fn, const pdm_loop_expr *const *items, uint32_t count,
+static void list(const pdm_loop_fn *fn, const pdm_loop_expr *const *items, uint32_t count,
                  pdm_buf *out)
 {
     pdm_buf_putc(out, '[');
@@ -33,38 +31,7 @@ static void constant(const pdm_loop_expr *e, pdm_buf *out)
         pdm_buf_i64(out, e->u.i);
 }
 
-static bool is_divided(const pdm_loop_expr *e)
-{
-    if (e->kind == PDM_LOOP_BINARY && (e->op == PDM_LOOP_DIV || e->op == PDM_LOOP_MOD))
-        return true;
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (is_divided(e->args[i]))
-            return true;
-    }
-    return false;
-}
-
-/* An element of a buffer; by its offset where that is more readable than divided indices. */
-static void element(pdm_loop_fn *fn, uint32_t buffer, const pdm_loop_expr *const *indices,
-                    pdm_buf *out)
-{
-    const pdm_loop_buffer *b = &fn->buffers.v[buffer];
-    bool divided = false;
-
-    for (uint32_t i = 0; i < b->rank; i++)
-        divided = divided || is_divided(indices[i]);
-    const pdm_loop_expr *offset = divided ? pdm_loop_offset(fn, buffer, indices) : NULL;
-    pdm_buf_puts(out, b->name);
-    if (!offset) {
-        list(fn, indices, b->rank, out);
-        return;
-    }
-    pdm_buf_putc(out, '{');
-    pdm_loop_print_expr(fn, offset, out);
-    pdm_buf_putc(out, '}');
-}
-
-static void operand(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
+static void operand(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
 {
     const bool braces = e->kind == PDM_LOOP_SELECT || e->kind == PDM_LOOP_BINARY;
 
@@ -73,7 +40,7 @@ static void operand(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
     pdm_buf_puts(out, braces ? ")" : "");
 }
 
-static void binary(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
+static void binary(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
 {
     const bool infix = pdm_loop_op_is_infix(e->op);
 
@@ -90,7 +57,7 @@ static void binary(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
     pdm_buf_putc(out, ')');
 }
 
-void pdm_loop_print_expr(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
+void pdm_loop_print_expr(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
 {
     switch (e->kind) {
     case PDM_LOOP_CONST:
@@ -103,7 +70,8 @@ void pdm_loop_print_expr(pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out)
         pdm_buf_printf(out, "s%u", e->u.index);
         break;
     case PDM_LOOP_LOAD:
-        element(fn, e->u.index, e->args, out);
+        pdm_buf_puts(out, fn->buffers.v[e->u.index].name);
+        list(fn, e->args, e->num_args, out);
         break;
     case PDM_LOOP_UNARY:
         pdm_buf_printf(out, "%s(", pdm_loop_op_text(e->op));
@@ -134,7 +102,7 @@ static void indent(unsigned depth, pdm_buf *out)
         pdm_buf_puts(out, "    ");
 }
 
-static void statements(pdm_loop_fn *fn, const pdm_loop_stmt *stmt, unsigned depth,
+static void statements(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt, unsigned depth,
                        pdm_buf *out)
 {
     static const char *const marks[] = {"", "parallel ", "vector "};
@@ -148,14 +116,15 @@ static void statements(pdm_loop_fn *fn, const pdm_loop_stmt *stmt, unsigned dept
             statements(fn, stmt->body, depth + 1, out);
             continue;
         }
-        element(fn, stmt->buffer, stmt->indices, out);
+        pdm_buf_puts(out, fn->buffers.v[stmt->buffer].name);
+        list(fn, stmt->indices, pdm_loop_num_indices(fn, stmt->buffer), out);
         pdm_buf_puts(out, " = ");
         pdm_loop_print_expr(fn, stmt->value, out);
         pdm_buf_putc(out, '\n');
     }
 }
 
-void pdm_loop_print(pdm_loop_fn *fn, pdm_buf *out)
+void pdm_loop_print(const pdm_loop_fn *fn, pdm_buf *out)
 {
     static const char *const roles[] = {"in", "out", "temp"};
 

@@ -41,7 +41,7 @@ static bool one(checker *c, const pdm_loop_expr *e)
     case PDM_LOOP_SYMBOL:
         return e->u.index < c->fn->symbols.n || fault(c, "there is no such symbol");
     case PDM_LOOP_LOAD:
-        if (e->u.index >= c->fn->buffers.n || c->fn->buffers.v[e->u.index].rank != e->num_args)
+        if (e->u.index >= c->fn->buffers.n || pdm_loop_num_indices(c->fn, e->u.index) != e->num_args)
             return fault(c, "a load has another number of indices than its buffer has axes");
         for (uint32_t i = 0; i < e->num_args; i++) {
             if (!is_index(e->args[i]))
@@ -88,7 +88,7 @@ static bool statements(checker *c, const pdm_loop_stmt *stmt, bool outermost)
             const pdm_loop_buffer *buffer = &c->fn->buffers.v[stmt->buffer];
             if (buffer->role == PDM_LOOP_INPUT)
                 return fault(c, "an input is written");
-            for (uint32_t i = 0; i < buffer->rank; i++) {
+            for (uint32_t i = 0; i < pdm_loop_num_indices(c->fn, stmt->buffer); i++) {
                 if (!expr(c, stmt->indices[i]))
                     return false;
             }

@@ -40,7 +40,8 @@ PDM_MUST_USE pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_c
  * fn->symbols.n). */
 bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, int64_t *symbols);
 
-/* Arrange the loops of a function for processors: as few as may be, the outermost in parallel. */
+/* Arrange the loops of a function for processors: as few as may be, the outermost in parallel; and
+ * make it flat. */
 void pdm_cinn_schedule_cpu(pdm_loop_fn *fn);
 
 #endif

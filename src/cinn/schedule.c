@@ -36,75 +36,19 @@ const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *
     return index_mentions(e, var) ? NULL : pdm_loop_index(fn, 0);
 }
 
-/* ---- substitution ---------------------------------------------------------------------------- */
-
-typedef struct rewriting {
-    pdm_loop_fn *fn;
-    const pdm_loop_expr *const *with;
-    const pdm_loop_expr **done; /* by expression that was there before */
-    size_t count;
-} rewriting;
-
-static const pdm_loop_expr *rewrite(rewriting *r, const pdm_loop_expr *e)
+static const pdm_loop_expr *replace_var(void *user, pdm_loop_fn *fn, const pdm_loop_expr *e,
+                                        const pdm_loop_expr *const *args)
 {
-    enum { ENOUGH = PDM_MAX_RANK };
-    const pdm_loop_expr *few[ENOUGH];
+    const pdm_loop_expr *const *with = user;
 
-    if (!e || e->id >= r->count)
-        return e;
-    if (r->done[e->id])
-        return r->done[e->id];
-    const pdm_loop_expr *made = e;
-    if (e->kind == PDM_LOOP_VAR) {
-        made = r->with[e->u.index] ? r->with[e->u.index] : e;
-    } else if (e->num_args) {
-        bool same = true;
-        for (uint32_t i = 0; i < e->num_args; i++) {
-            few[i] = rewrite(r, e->args[i]);
-            same = same && few[i] == e->args[i];
-        }
-        if (!same)
-            made = pdm_loop_rebuild(r->fn, e, few);
-    }
-    r->done[e->id] = made;
-    return made;
+    (void)fn;
+    (void)args;
+    return e->kind == PDM_LOOP_VAR ? with[e->u.index] : NULL;
 }
 
-static void rewrite_stmts(rewriting *r, pdm_loop_stmt *stmt)
+bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_expr **with)
 {
-    for (; stmt; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_FOR) {
-            stmt->extent = rewrite(r, stmt->extent);
-            rewrite_stmts(r, stmt->body);
-            continue;
-        }
-        const uint32_t rank = r->fn->buffers.v[stmt->buffer].rank;
-        const pdm_loop_expr **indices =
-            pdm_arena_calloc(&r->fn->arena, (size_t)rank + 1, sizeof *indices);
-        if (!indices) {
-            r->fn->status = PDM_NOMEM;
-            return;
-        }
-        for (uint32_t i = 0; i < rank; i++)
-            indices[i] = rewrite(r, stmt->indices[i]);
-        stmt->indices = indices;
-        stmt->value = rewrite(r, stmt->value);
-    }
-}
-
-bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_expr *const *with)
-{
-    rewriting r = {.fn = fn,
-                   .with = with,
-                   .done = calloc(fn->num_exprs + 1, sizeof *r.done),
-                   .count = fn->num_exprs};
-
-    if (!r.done && fn->status == PDM_OK)
-        fn->status = PDM_NOMEM;
-    if (fn->status == PDM_OK)
-        rewrite_stmts(&r, stmt);
-    free(r.done);
-    return fn->status == PDM_OK;
+    return pdm_loop_rewrite(fn, stmt, replace_var, with);
 }
 
 /* ---- fuse ------------------------------------------------------------------------------------ */

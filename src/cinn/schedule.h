@@ -5,12 +5,12 @@
 #ifndef PDM_CINN_SCHEDULE_H
 #define PDM_CINN_SCHEDULE_H
 
-#include "cinn/loop_ir.h"
+#include "cinn/loop_rewrite.h"
 
 /* The factor of a variable in a sum of products; NULL: it occurs in another way. */
 const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *e, uint32_t var);
 /* The statements with expressions in place of variables (by variable; NULL: it stays). */
-bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_expr *const *with);
+bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_expr **with);
 
 /* A loop whose only statement is a loop becomes one loop over both. */
 bool pdm_loop_fuse(pdm_loop_fn *fn, pdm_loop_stmt *outer);

@@ -36,4 +36,5 @@ void pdm_cinn_schedule_cpu(pdm_loop_fn *fn)
             inner_of(loop)->mark = PDM_LOOP_VECTOR;
         loop->mark = PDM_LOOP_PARALLEL;
     }
+    pdm_loop_flatten(fn);
 }

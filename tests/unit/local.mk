@@ -87,6 +87,16 @@ tests_unit_check_tr_SOURCES = \
 	tests/unit/main.h \
 	tests/unit/must.h
 
+unit_tests += tests/unit/check_cinn
+tests_unit_check_cinn_CPPFLAGS = $(unit_cppflags)
+tests_unit_check_cinn_LDADD = $(PDM_CINN_LIBS) $(CHECK_LIBS)
+tests_unit_check_cinn_SOURCES = \
+	tests/unit/cinn/loop_expr.c \
+	tests/unit/cinn/loop_math.c \
+	tests/unit/cinn/schedule.c \
+	tests/unit/check_cinn.c \
+	tests/unit/main.h
+
 unit_tests += tests/unit/check_exec
 tests_unit_check_exec_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_exec_LDADD = $(PDM_EXEC_LIBS) $(CHECK_LIBS)

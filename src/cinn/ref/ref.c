@@ -279,7 +279,7 @@ static number cast(const pdm_loop_expr *e, number a)
     const bool from_float = pdm_dtype_is_float(e->args[0]->dtype);
 
     if (pdm_dtype_is_float(e->dtype))
-        return from_float ? a : (number){.f = (double)a.i};
+        return from_float ? a : (number){.f = e->dtype == PDM_F32 ? (double)(float)a.i : (double)a.i};
     if (e->dtype == PDM_BOOL)
         return (number){.i = from_float ? a.f != 0 : a.i != 0};
     if (!from_float)
@@ -296,9 +296,9 @@ static number eval(machine *m, const pdm_loop_expr *e);
 static int64_t offset(machine *m, uint32_t buffer, const pdm_loop_expr *const *indices)
 {
     const pdm_loop_buffer *b = &m->fn->buffers.v[buffer];
-    int64_t at = 0;
+    int64_t at = m->fn->flat ? eval(m, indices[0]).i : 0;
 
-    for (uint32_t i = 0; i < b->rank; i++)
+    for (uint32_t i = 0; !m->fn->flat && i < b->rank; i++)
         at = at * pdm_loop_eval(b->dims[i], m->symbols) + eval(m, indices[i]).i;
     return at;
 }

@@ -1,0 +1,120 @@
+/* Functions as arithmetic: within 2 units in the last place, with the right edges. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cinn/backend.h"
+#include "cinn/loop_rewrite.h"
+
+Suite *pdm_suite_loop_math(void);
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static const struct {
+    pdm_loop_op op;
+    double (*exact)(double);
+} functions[] = {{PDM_LOOP_EXP, exp},
+                 {PDM_LOOP_LOG, log},
+                 {PDM_LOOP_TANH, tanh},
+                 {PDM_LOOP_SIGMOID, sigmoid},
+                 {PDM_LOOP_ERF, erf}};
+
+enum { NUM_FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* y = f(x) over n elements, as arithmetic. */
+static void run(pdm_loop_op op, const float *x, float *y, int64_t n)
+{
+    const pdm_cinn_backend *backend = &pdm_cinn_backend_ref;
+    pdm_loop_fn *fn;
+    void *image, *data[] = {(void *)(uintptr_t)x, y};
+
+    ck_assert_int_eq(pdm_loop_fn_create("f", &fn), PDM_OK);
+    const pdm_loop_expr *extent = pdm_loop_add_symbol(fn, 0, 0);
+    const uint32_t in = pdm_loop_add_buffer(fn, "x", PDM_LOOP_INPUT, PDM_F32, 1, &extent);
+    const uint32_t out = pdm_loop_add_buffer(fn, "y", PDM_LOOP_OUTPUT, PDM_F32, 1, &extent);
+    const pdm_loop_expr *i = pdm_loop_var(fn, fn->num_vars++);
+    const pdm_loop_expr *value = pdm_loop_unary(fn, op, pdm_loop_load(fn, in, &i));
+    fn->body = pdm_loop_for(fn, 0, extent, pdm_loop_store(fn, out, &i, value));
+    ck_assert(pdm_loop_expand_math(fn));
+    ck_assert_ptr_null(pdm_loop_verify(fn));
+    ck_assert_ptr_ne(fn->body->body->value, value);
+    ck_assert_int_eq(backend->compile(fn, &image), PDM_OK);
+    ck_assert_int_eq(backend->run(image, 0, data, &n, 0, n), PDM_OK);
+    backend->destroy(image);
+    pdm_loop_fn_destroy(fn);
+}
+
+static double units(float got, double want)
+{
+    const float nearest = (float)want;
+
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got) ? 0 : INFINITY;
+    if (isinf(nearest) || isinf(got))
+        return nearest == got ? 0 : INFINITY;
+    int exponent;
+    frexp((double)nearest, &exponent);
+    const double unit = ldexp(1, (nearest == 0 || exponent < -125 ? -125 : exponent) - 24);
+    return fabs((double)got - want) / unit;
+}
+
+START_TEST(accurate)
+{
+    enum { STEP = 40009, COUNT = (int)(UINT32_MAX / STEP) };
+    float *x = malloc(COUNT * sizeof *x), *y = malloc(COUNT * sizeof *y);
+    double worst = 0;
+    float at = 0;
+
+    ck_assert(x && y);
+    for (uint32_t k = 0; k < COUNT; k++) {
+        /* All bit patterns evenly, and half of them small numbers, where most happens. */
+        const uint32_t bits = k * (uint32_t)STEP;
+        memcpy(&x[k], &bits, sizeof bits);
+        if (k % 2)
+            x[k] = (float)((double)k / COUNT * 24 - 12);
+    }
+    run(functions[_i].op, x, y, COUNT);
+    for (uint32_t k = 0; k < COUNT; k++) {
+        const double off = units(y[k], functions[_i].exact((double)x[k]));
+        if (off > worst) {
+            worst = off;
+            at = x[k];
+        }
+    }
+    ck_assert_msg(worst <= 2, "%s(%a) is off by %g units", pdm_loop_op_text(functions[_i].op), (double)at,
+                  worst);
+    free(x);
+    free(y);
+}
+END_TEST
+
+START_TEST(edges)
+{
+    const float x[] = {0.0F, -0.0F, 1.0F, -1.0F, INFINITY, -INFINITY, NAN, 0x1p-149F, 0x1p-126F, 3e38F,
+                       -3e38F, 88.72F, 88.73F, -87.34F, -103.9F, -104.1F};
+    enum { COUNT = sizeof x / sizeof *x };
+    float y[COUNT];
+
+    run(functions[_i].op, x, y, COUNT);
+    for (int k = 0; k < COUNT; k++)
+        ck_assert_msg(units(y[k], functions[_i].exact((double)x[k])) <= 2, "%s(%a) is %a",
+                      pdm_loop_op_text(functions[_i].op), (double)x[k], (double)y[k]);
+}
+END_TEST
+
+Suite *pdm_suite_loop_math(void)
+{
+    Suite *suite = suite_create("loop_math");
+    TCase *accuracy = tcase_create("accuracy"), *rest = tcase_create("edges");
+
+    tcase_set_tags(accuracy, "long");
+    tcase_add_loop_test(accuracy, accurate, 0, NUM_FUNCTIONS);
+    tcase_add_loop_test(rest, edges, 0, NUM_FUNCTIONS);
+    suite_add_tcase(suite, accuracy);
+    suite_add_tcase(suite, rest);
+    return suite;
+}
