@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034
 # Debian packages: sourced by quickstart and run-tests, which need them on a fresh Debian 12 machine.
 packages_build="autoconf automake check gcc libc6-dev libcjson-dev libprotobuf-c-dev libtool
-    libzip-dev make pkg-config protobuf-c-compiler"
+    libzip-dev llvm-16-dev make pkg-config protobuf-c-compiler"
 packages_test="binutils ca-certificates clang-16 diffutils file graphviz libc6-dbg libclang-rt-16-dev python3
     python3-venv valgrind xz-utils"
 

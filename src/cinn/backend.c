@@ -10,6 +10,8 @@ static const pdm_cinn_backend *llvm;
 static const char *llvm_reason;
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 
+static char open_error[512]; /* what the loader said */
+
 static const char *open_in(const char *folder, void **out)
 {
     char path[4096];
@@ -17,7 +19,11 @@ static const char *open_in(const char *folder, void **out)
     if (snprintf(path, sizeof path, "%s/pdmigrate-llvm.so", folder) >= (int)sizeof path)
         return "the path of the module is too long";
     *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return *out ? NULL : "the module pdmigrate-llvm.so cannot be opened";
+    if (*out)
+        return NULL;
+    const char *error = dlerror();
+    snprintf(open_error, sizeof open_error, "%s", error ? error : "the module cannot be opened");
+    return open_error;
 }
 
 /* The module stays open: code that it made may run until the end. */

@@ -14,6 +14,8 @@
 typedef struct pdm_cinn_backend {
     int version; /* PDM_CINN_BACKEND_VERSION that it was built with */
     const char *name;
+    bool wants_arithmetic; /* functions as arithmetic (pdm_loop_expand_math) */
+    /* fn is flat. PDM_UNSUPPORTED: it cannot be done. */
     PDM_MUST_USE pdm_status (*compile)(const pdm_loop_fn *fn, void **out_image);
     void (*destroy)(void *image);
     /*
@@ -33,8 +35,8 @@ typedef const pdm_cinn_backend *(*pdm_cinn_module_fn)(void);
 
 extern const pdm_cinn_backend pdm_cinn_backend_ref;
 
-/* A backend by name. NULL: there is none, or its module cannot be opened; *out_reason (constant
- * text, or NULL) tells why. */
+/* A backend by name. NULL: there is none, or its module cannot be opened; *out_reason (text
+ * that stays, or NULL) tells why. */
 const pdm_cinn_backend *pdm_cinn_backend_find(const char *name, const char **out_reason);
 
 #endif

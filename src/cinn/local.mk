@@ -8,6 +8,7 @@ libpdm_cinn_la_SOURCES = \
 	src/cinn/loop_expr.c \
 	src/cinn/loop_fn.c \
 	src/cinn/loop_ir.h \
+	src/cinn/loop_ops.c \
 	src/cinn/loop_ops.def \
 	src/cinn/loop_math.c \
 	src/cinn/loop_print.c \
@@ -35,3 +36,18 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/backend.c \
 	src/cinn/backend.h \
 	src/cinn/ref/ref.c
+
+# The module that is opened when something is compiled; LLVM is linked here and nowhere else.
+if HAVE_LLVM
+pkglib_LTLIBRARIES += pdmigrate-llvm.la
+endif
+pdmigrate_llvm_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
+pdmigrate_llvm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
+	-Wl,--no-undefined
+pdmigrate_llvm_la_LIBADD = $(LLVM_LIBS) $(PDM_LIBM)
+pdmigrate_llvm_la_SOURCES = \
+	src/base/dtype.c \
+	src/cinn/loop_ops.c \
+	src/cinn/llvm/emit.c \
+	src/cinn/llvm/emit.h \
+	src/cinn/llvm/module.c

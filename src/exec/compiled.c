@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "cinn/loop_rewrite.h"
 #include "cinn/lower.h"
 
 /* Code for a class of shapes; image is NULL where there can be none. */
@@ -86,6 +87,8 @@ static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, 
 
     if (status == PDM_OK) {
         pdm_cinn_schedule_cpu(v->fn);
+        if (group->backend->wants_arithmetic)
+            pdm_loop_expand_math(v->fn);
         status = v->fn->status;
     }
     if (status == PDM_OK)

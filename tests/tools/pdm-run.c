@@ -58,6 +58,11 @@ static void say(void *user, const pdm_diagnostic *d)
     tally *t = user;
     const size_t len = strlen(t->reason);
 
+    /* What was asked to be compiled must be. */
+    if (!strcmp(d->id, "compile-note")) {
+        fprintf(stderr, "pdm-run: %s\n", d->message);
+        exit(2);
+    }
     if (d->severity != PDM_ERROR || len > sizeof t->reason - 64)
         return;
     snprintf(t->reason + len, sizeof t->reason - len, "%s%s%s%s", len ? "; " : "",

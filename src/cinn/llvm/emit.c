@@ -1,0 +1,563 @@
+/*
+ * Each nest becomes an inner function, whose parameters are the buffers (they do not overlap), the
+ * symbols and the turns of the outermost loop, and an outer one that takes them from arrays.
+ *
+ * Nothing is rearranged: floats are calculated as loop IR has them, without contraction. Vectors are
+ * LLVM's business.
+ */
+#include "cinn/llvm/emit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct emitter {
+    const pdm_loop_fn *fn;
+    uint64_t number;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    LLVMTypeRef i1, i8, i32, i64, ptr;
+    LLVMValueRef *vars;  /* by variable */
+    LLVMValueRef *exprs; /* by expression: its value where it was emitted in a block around */
+    uint32_t *log;       /* expressions that have one, in order */
+    size_t num_logged;
+    bool failed;
+} emitter;
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static LLVMTypeRef type_of(emitter *e, pdm_dtype dtype)
+{
+    switch ((int)dtype) {
+    case PDM_BOOL:
+        return e->i1;
+    case PDM_I8:
+    case PDM_U8:
+        return e->i8;
+    case PDM_I16:
+        return LLVMInt16TypeInContext(e->context);
+    case PDM_I32:
+        return e->i32;
+    case PDM_I64:
+    case PDM_INDEX:
+        return e->i64;
+    case PDM_F32:
+        return LLVMFloatTypeInContext(e->context);
+    case PDM_F64:
+        return LLVMDoubleTypeInContext(e->context);
+    default:
+        e->failed = true;
+        return e->i64;
+    }
+}
+
+static LLVMTypeRef memory_type(emitter *e, pdm_dtype dtype)
+{
+    return dtype == PDM_BOOL ? e->i8 : type_of(e, dtype);
+}
+
+static bool is_unsigned(pdm_dtype dtype)
+{
+    return dtype == PDM_U8 || dtype == PDM_BOOL || dtype == PDM_INDEX;
+}
+
+static LLVMValueRef int_const(emitter *e, pdm_dtype dtype, int64_t value)
+{
+    return LLVMConstInt(type_of(e, dtype), (unsigned long long)value, true);
+}
+
+static LLVMValueRef float_const(emitter *e, pdm_dtype dtype, double value)
+{
+    return LLVMConstReal(type_of(e, dtype), value);
+}
+
+static void add_attribute(emitter *e, LLVMValueRef function, LLVMAttributeIndex at, const char *name)
+{
+    const unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+    LLVMAddAttributeAtIndex(function, at, LLVMCreateEnumAttribute(e->context, kind, 0));
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static LLVMValueRef call(emitter *e, const char *name, pdm_dtype dtype, LLVMValueRef *args,
+                         unsigned count)
+{
+    LLVMTypeRef type = type_of(e, dtype), params[2] = {type, type};
+    LLVMTypeRef signature = LLVMFunctionType(type, params, count, false);
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+
+    if (!function) {
+        function = LLVMAddFunction(e->module, name, signature);
+        /* It reads and writes no memory (0: none at all). */
+        add_attribute(e, function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "memory");
+        add_attribute(e, function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
+        add_attribute(e, function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "willreturn");
+    }
+    return LLVMBuildCall2(e->builder, signature, function, args, count, "");
+}
+
+/* Of libm: "exp" for doubles, "expf" for floats. */
+static LLVMValueRef libm(emitter *e, const char *base, pdm_dtype dtype, LLVMValueRef a,
+                         LLVMValueRef b)
+{
+    char name[32];
+    LLVMValueRef args[2] = {a, b};
+
+    snprintf(name, sizeof name, "%s%s", base, dtype == PDM_F32 ? "f" : "");
+    return call(e, name, dtype, args, b ? 2 : 1);
+}
+
+static LLVMValueRef intrinsic(emitter *e, const char *base, pdm_dtype dtype, LLVMValueRef a)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "llvm.%s.%s", base, pdm_dtype_text(dtype));
+    return call(e, name, dtype, &a, 1);
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static LLVMValueRef float_unary(emitter *e, pdm_loop_op op, pdm_dtype dtype, LLVMValueRef a)
+{
+    switch (op) {
+    case PDM_LOOP_NEG:
+        return LLVMBuildFNeg(e->builder, a, "");
+    case PDM_LOOP_ABS:
+        return intrinsic(e, "fabs", dtype, a);
+    case PDM_LOOP_SQRT:
+        return intrinsic(e, "sqrt", dtype, a);
+    case PDM_LOOP_FLOOR:
+        return intrinsic(e, "floor", dtype, a);
+    case PDM_LOOP_CEIL:
+        return intrinsic(e, "ceil", dtype, a);
+    case PDM_LOOP_TRUNC:
+        return intrinsic(e, "trunc", dtype, a);
+    case PDM_LOOP_ROUND:
+        return intrinsic(e, "rint", dtype, a);
+    case PDM_LOOP_SIGMOID: { /* of doubles; others are arithmetic already */
+        LLVMValueRef one = float_const(e, dtype, 1);
+        LLVMValueRef exp = libm(e, "exp", dtype, LLVMBuildFNeg(e->builder, a, ""), NULL);
+        return LLVMBuildFDiv(e->builder, one, LLVMBuildFAdd(e->builder, one, exp, ""), "");
+    }
+    default:
+        return libm(e, pdm_loop_op_text(op), dtype, a, NULL);
+    }
+}
+
+static LLVMValueRef int_unary(emitter *e, pdm_loop_op op, pdm_dtype dtype, LLVMValueRef a)
+{
+    LLVMValueRef zero = int_const(e, dtype, 0), negative;
+
+    switch (op) {
+    case PDM_LOOP_NOT:
+    case PDM_LOOP_INVERT:
+        return LLVMBuildNot(e->builder, a, "");
+    case PDM_LOOP_NEG:
+        return LLVMBuildNeg(e->builder, a, "");
+    case PDM_LOOP_ABS:
+        if (is_unsigned(dtype))
+            return a;
+        negative = LLVMBuildICmp(e->builder, LLVMIntSLT, a, zero, "");
+        return LLVMBuildSelect(e->builder, negative, LLVMBuildNeg(e->builder, a, ""), a, "");
+    default:
+        e->failed = true;
+        return a;
+    }
+}
+
+static LLVMValueRef float_binary(emitter *e, pdm_loop_op op, pdm_dtype dtype, LLVMValueRef a,
+                                 LLVMValueRef b)
+{
+    LLVMBuilderRef m = e->builder;
+
+    switch (op) {
+    case PDM_LOOP_ADD:
+        return LLVMBuildFAdd(m, a, b, "");
+    case PDM_LOOP_SUB:
+        return LLVMBuildFSub(m, a, b, "");
+    case PDM_LOOP_MUL:
+        return LLVMBuildFMul(m, a, b, "");
+    case PDM_LOOP_DIV:
+        return LLVMBuildFDiv(m, a, b, "");
+    case PDM_LOOP_MIN:
+        return LLVMBuildSelect(m, LLVMBuildFCmp(m, LLVMRealOLT, a, b, ""), a, b, "");
+    case PDM_LOOP_MAX:
+        return LLVMBuildSelect(m, LLVMBuildFCmp(m, LLVMRealOGT, a, b, ""), a, b, "");
+    case PDM_LOOP_EQ:
+        return LLVMBuildFCmp(m, LLVMRealOEQ, a, b, "");
+    case PDM_LOOP_NE:
+        return LLVMBuildFCmp(m, LLVMRealUNE, a, b, "");
+    case PDM_LOOP_LT:
+        return LLVMBuildFCmp(m, LLVMRealOLT, a, b, "");
+    case PDM_LOOP_LE:
+        return LLVMBuildFCmp(m, LLVMRealOLE, a, b, "");
+    case PDM_LOOP_POW:
+    case PDM_LOOP_ATAN2:
+        return libm(e, pdm_loop_op_text(op), dtype, a, b);
+    case PDM_LOOP_MOD:
+        return libm(e, "fmod", dtype, a, b);
+    default:
+        e->failed = true;
+        return a;
+    }
+}
+
+/* Towards zero; 0 for a divisor of 0, wrapping for the smallest by -1. Indices need no such care. */
+static LLVMValueRef division(emitter *e, bool rest, pdm_dtype dtype, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef m = e->builder;
+    LLVMValueRef zero = int_const(e, dtype, 0), one = int_const(e, dtype, 1);
+
+    if (dtype == PDM_INDEX)
+        return rest ? LLVMBuildURem(m, a, b, "") : LLVMBuildUDiv(m, a, b, "");
+    LLVMValueRef by_zero = LLVMBuildICmp(m, LLVMIntEQ, b, zero, "");
+    if (is_unsigned(dtype)) {
+        LLVMValueRef safe = LLVMBuildSelect(m, by_zero, one, b, "");
+        LLVMValueRef q = rest ? LLVMBuildURem(m, a, safe, "") : LLVMBuildUDiv(m, a, safe, "");
+        return LLVMBuildSelect(m, by_zero, zero, q, "");
+    }
+    LLVMValueRef by_minus = LLVMBuildICmp(m, LLVMIntEQ, b, int_const(e, dtype, -1), "");
+    LLVMValueRef special = LLVMBuildOr(m, by_zero, by_minus, "");
+    LLVMValueRef safe = LLVMBuildSelect(m, special, one, b, "");
+    LLVMValueRef q = rest ? LLVMBuildSRem(m, a, safe, "") : LLVMBuildSDiv(m, a, safe, "");
+    LLVMValueRef minus = rest ? zero : LLVMBuildNeg(m, a, "");
+    return LLVMBuildSelect(m, by_zero, zero, LLVMBuildSelect(m, by_minus, minus, q, ""), "");
+}
+
+static LLVMValueRef int_binary(emitter *e, pdm_loop_op op, pdm_dtype dtype, LLVMValueRef a,
+                               LLVMValueRef b)
+{
+    const bool plain = is_unsigned(dtype) && dtype != PDM_INDEX;
+    const LLVMIntPredicate less = plain ? LLVMIntULT : LLVMIntSLT;
+    LLVMBuilderRef m = e->builder;
+
+    switch (op) {
+    case PDM_LOOP_ADD:
+        return dtype == PDM_INDEX ? LLVMBuildNSWAdd(m, a, b, "") : LLVMBuildAdd(m, a, b, "");
+    case PDM_LOOP_SUB:
+        return LLVMBuildSub(m, a, b, "");
+    case PDM_LOOP_MUL:
+        return dtype == PDM_INDEX ? LLVMBuildNSWMul(m, a, b, "") : LLVMBuildMul(m, a, b, "");
+    case PDM_LOOP_DIV:
+        return division(e, false, dtype, a, b);
+    case PDM_LOOP_MOD:
+        return division(e, true, dtype, a, b);
+    case PDM_LOOP_AND:
+        return LLVMBuildAnd(m, a, b, "");
+    case PDM_LOOP_OR:
+        return LLVMBuildOr(m, a, b, "");
+    case PDM_LOOP_XOR:
+        return LLVMBuildXor(m, a, b, "");
+    case PDM_LOOP_SHL:
+        return LLVMBuildShl(m, a, b, "");
+    case PDM_LOOP_MIN:
+        return LLVMBuildSelect(m, LLVMBuildICmp(m, less, a, b, ""), a, b, "");
+    case PDM_LOOP_MAX:
+        return LLVMBuildSelect(m, LLVMBuildICmp(m, less, b, a, ""), a, b, "");
+    case PDM_LOOP_EQ:
+        return LLVMBuildICmp(m, LLVMIntEQ, a, b, "");
+    case PDM_LOOP_NE:
+        return LLVMBuildICmp(m, LLVMIntNE, a, b, "");
+    case PDM_LOOP_LT:
+        return LLVMBuildICmp(m, less, a, b, "");
+    case PDM_LOOP_LE:
+        return LLVMBuildNot(m, LLVMBuildICmp(m, less, b, a, ""), "");
+    default:
+        e->failed = true;
+        return a;
+    }
+}
+
+/* ---- casts ----------------------------------------------------------------------------------- */
+
+/* The smallest integer for what does not fit; narrow types take the low bits of an int32. */
+static LLVMValueRef float_to_int(emitter *e, pdm_dtype to, pdm_dtype from, LLVMValueRef a)
+{
+    const bool wide = to == PDM_I64 || to == PDM_INDEX;
+    const double low = wide ? -0x1p63 : from == PDM_F32 ? -0x1p31 : -0x1p31 - 1;
+    LLVMBuilderRef m = e->builder;
+    LLVMTypeRef type = wide ? e->i64 : e->i32;
+    LLVMValueRef above = LLVMBuildFCmp(m, from == PDM_F64 && !wide ? LLVMRealOGT : LLVMRealOGE, a,
+                                       float_const(e, from, low), "");
+    LLVMValueRef below =
+        LLVMBuildFCmp(m, LLVMRealOLT, a, float_const(e, from, wide ? 0x1p63 : 0x1p31), "");
+    LLVMValueRef fits = LLVMBuildAnd(m, above, below, "");
+    LLVMValueRef safe = LLVMBuildSelect(m, fits, a, float_const(e, from, 0), "");
+    LLVMValueRef smallest =
+        LLVMConstInt(type, wide ? (unsigned long long)INT64_MIN : (unsigned long long)INT32_MIN, true);
+    LLVMValueRef v = LLVMBuildSelect(m, fits, LLVMBuildFPToSI(m, safe, type, ""), smallest, "");
+
+    return wide || to == PDM_I32 ? v : LLVMBuildTrunc(m, v, type_of(e, to), "");
+}
+
+static LLVMValueRef cast(emitter *e, pdm_dtype to, pdm_dtype from, LLVMValueRef a)
+{
+    LLVMBuilderRef m = e->builder;
+    LLVMTypeRef type = type_of(e, to);
+
+    if (to == PDM_BOOL && pdm_dtype_is_float(from))
+        return LLVMBuildFCmp(m, LLVMRealUNE, a, float_const(e, from, 0), "");
+    if (to == PDM_BOOL)
+        return LLVMBuildICmp(m, LLVMIntNE, a, int_const(e, from, 0), "");
+    if (pdm_dtype_is_float(to) && pdm_dtype_is_float(from))
+        return LLVMBuildFPCast(m, a, type, "");
+    if (pdm_dtype_is_float(to))
+        return is_unsigned(from) && from != PDM_INDEX ? LLVMBuildUIToFP(m, a, type, "")
+                                                      : LLVMBuildSIToFP(m, a, type, "");
+    if (pdm_dtype_is_float(from))
+        return float_to_int(e, to, from, a);
+    return LLVMBuildIntCast2(m, a, type, !is_unsigned(from) || from == PDM_INDEX, "");
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x);
+
+/* The address of an element of a buffer. */
+static LLVMValueRef element(emitter *e, uint32_t buffer, const pdm_loop_expr *index)
+{
+    LLVMValueRef at = emit(e, index);
+
+    return LLVMBuildInBoundsGEP2(e->builder, memory_type(e, e->fn->buffers.v[buffer].dtype),
+                                 LLVMGetParam(e->function, buffer), &at, 1, "");
+}
+
+static LLVMValueRef load(emitter *e, const pdm_loop_expr *x)
+{
+    LLVMValueRef at = element(e, x->u.index, x->args[0]);
+    LLVMValueRef v = LLVMBuildLoad2(e->builder, memory_type(e, x->dtype), at, "");
+
+    return x->dtype == PDM_BOOL
+               ? LLVMBuildICmp(e->builder, LLVMIntNE, v, LLVMConstInt(e->i8, 0, false), "")
+               : v;
+}
+
+static LLVMValueRef unary(emitter *e, const pdm_loop_expr *x)
+{
+    const pdm_dtype dtype = x->args[0]->dtype;
+    LLVMValueRef a = emit(e, x->args[0]);
+
+    if (x->op == PDM_LOOP_BITS)
+        return LLVMBuildBitCast(e->builder, a, type_of(e, x->dtype), "");
+    return pdm_dtype_is_float(dtype) ? float_unary(e, x->op, dtype, a)
+                                     : int_unary(e, x->op, dtype, a);
+}
+
+static LLVMValueRef make(emitter *e, const pdm_loop_expr *x)
+{
+    LLVMValueRef a, b, c;
+
+    switch (x->kind) {
+    case PDM_LOOP_CONST:
+        return pdm_dtype_is_float(x->dtype) ? float_const(e, x->dtype, x->u.f)
+                                            : int_const(e, x->dtype, x->u.i);
+    case PDM_LOOP_VAR:
+        return e->vars[x->u.index];
+    case PDM_LOOP_SYMBOL:
+        return LLVMGetParam(e->function, (unsigned)e->fn->buffers.n + x->u.index);
+    case PDM_LOOP_LOAD:
+        return load(e, x);
+    case PDM_LOOP_UNARY:
+        return unary(e, x);
+    case PDM_LOOP_BINARY:
+        a = emit(e, x->args[0]);
+        b = emit(e, x->args[1]);
+        return pdm_dtype_is_float(x->args[0]->dtype)
+                   ? float_binary(e, x->op, x->args[0]->dtype, a, b)
+                   : int_binary(e, x->op, x->args[0]->dtype, a, b);
+    case PDM_LOOP_SELECT:
+        c = emit(e, x->args[0]);
+        a = emit(e, x->args[1]);
+        b = emit(e, x->args[2]);
+        return LLVMBuildSelect(e->builder, c, a, b, "");
+    case PDM_LOOP_CAST:
+        return cast(e, x->dtype, x->args[0]->dtype, emit(e, x->args[0]));
+    }
+    return NULL;
+}
+
+static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x)
+{
+    if (!e->exprs[x->id]) {
+        e->exprs[x->id] = make(e, x);
+        e->log[e->num_logged++] = x->id;
+    }
+    return e->exprs[x->id];
+}
+
+/* Values are made anew from here on: the block of those that are there does not come before, or what
+ * they were loaded from was stored to. LLVM finds what was made twice. */
+static void forget(emitter *e)
+{
+    while (e->num_logged > 0)
+        e->exprs[e->log[--e->num_logged]] = NULL;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static void statements(emitter *e, const pdm_loop_stmt *stmt);
+
+static void loop(emitter *e, const pdm_loop_stmt *stmt, LLVMValueRef begin, LLVMValueRef end)
+{
+    LLVMBuilderRef m = e->builder;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(m);
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->context, e->function, "loop");
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, e->function, "after");
+
+    LLVMBuildCondBr(m, LLVMBuildICmp(m, LLVMIntSLT, begin, end, ""), body, after);
+    LLVMPositionBuilderAtEnd(m, body);
+    LLVMValueRef i = LLVMBuildPhi(m, e->i64, "i");
+    e->vars[stmt->var] = i;
+    statements(e, stmt->body);
+    LLVMValueRef next = LLVMBuildNSWAdd(m, i, LLVMConstInt(e->i64, 1, false), "");
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(m);
+    LLVMBuildCondBr(m, LLVMBuildICmp(m, LLVMIntSLT, next, end, ""), body, after);
+    LLVMAddIncoming(i, (LLVMValueRef[]){begin, next}, (LLVMBasicBlockRef[]){before, last}, 2);
+    LLVMPositionBuilderAtEnd(m, after);
+    forget(e);
+}
+
+static void store(emitter *e, const pdm_loop_stmt *stmt)
+{
+    LLVMValueRef v = emit(e, stmt->value);
+    LLVMValueRef at = element(e, stmt->buffer, stmt->indices[0]);
+
+    if (stmt->value->dtype == PDM_BOOL)
+        v = LLVMBuildZExt(e->builder, v, e->i8, "");
+    LLVMBuildStore(e->builder, v, at);
+    if (e->fn->buffers.v[stmt->buffer].role == PDM_LOOP_TEMP)
+        forget(e);
+}
+
+static void statements(emitter *e, const pdm_loop_stmt *stmt)
+{
+    for (; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR)
+            loop(e, stmt, LLVMConstInt(e->i64, 0, false), emit(e, stmt->extent));
+        else
+            store(e, stmt);
+    }
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+void pdm_llvm_nest_name(char out[PDM_LLVM_NAME], uint64_t number, uint32_t nest)
+{
+    snprintf(out, PDM_LLVM_NAME, "kernel_%" PRIu64 "_%u", number, nest);
+}
+
+/* The inner function of a nest: buffers, symbols, begin, end. */
+static LLVMValueRef inner_function(emitter *e, const pdm_loop_stmt *nest, uint32_t number,
+                                   LLVMTypeRef type)
+{
+    const unsigned buffers = (unsigned)e->fn->buffers.n, symbols = (unsigned)e->fn->symbols.n;
+    char name[PDM_LLVM_NAME + 8], base[PDM_LLVM_NAME];
+
+    pdm_llvm_nest_name(base, e->number, number);
+    snprintf(name, sizeof name, "%s_inner", base);
+    e->function = LLVMAddFunction(e->module, name, type);
+    LLVMSetLinkage(e->function, LLVMInternalLinkage);
+    add_attribute(e, e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline");
+    add_attribute(e, e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
+    for (unsigned i = 0; i < buffers; i++) {
+        add_attribute(e, e->function, i + 1, "noalias");
+        add_attribute(e, e->function, i + 1, "nocapture");
+        if (e->fn->buffers.v[i].role == PDM_LOOP_INPUT)
+            add_attribute(e, e->function, i + 1, "readonly");
+    }
+    LLVMPositionBuilderAtEnd(e->builder,
+                             LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
+    forget(e);
+    if (nest->kind == PDM_LOOP_FOR)
+        loop(e, nest, LLVMGetParam(e->function, buffers + symbols),
+             LLVMGetParam(e->function, buffers + symbols + 1));
+    else
+        store(e, nest);
+    LLVMBuildRetVoid(e->builder);
+    forget(e);
+    return e->function;
+}
+
+static void outer_function(emitter *e, LLVMValueRef inner, LLVMTypeRef inner_type, uint32_t number,
+                           LLVMValueRef *args)
+{
+    const unsigned buffers = (unsigned)e->fn->buffers.n, symbols = (unsigned)e->fn->symbols.n;
+    LLVMTypeRef params[] = {e->ptr, e->ptr, e->i64, e->i64};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, 4, false);
+    LLVMBuilderRef m = e->builder;
+    char name[PDM_LLVM_NAME];
+
+    pdm_llvm_nest_name(name, e->number, number);
+    LLVMValueRef outer = LLVMAddFunction(e->module, name, type);
+    LLVMPositionBuilderAtEnd(m, LLVMAppendBasicBlockInContext(e->context, outer, "entry"));
+    for (unsigned i = 0; i < buffers + symbols; i++) {
+        const bool buffer = i < buffers;
+        LLVMTypeRef element_type = buffer ? e->ptr : e->i64;
+        LLVMValueRef index = LLVMConstInt(e->i64, buffer ? i : i - buffers, false);
+        LLVMValueRef at =
+            LLVMBuildInBoundsGEP2(m, element_type, LLVMGetParam(outer, buffer ? 0 : 1), &index, 1, "");
+        args[i] = LLVMBuildLoad2(m, element_type, at, "");
+    }
+    args[buffers + symbols] = LLVMGetParam(outer, 2);
+    args[buffers + symbols + 1] = LLVMGetParam(outer, 3);
+    LLVMBuildCall2(m, inner_type, inner, args, buffers + symbols + 2, "");
+    LLVMBuildRetVoid(m);
+}
+
+static void nests(emitter *e)
+{
+    const unsigned count = (unsigned)(e->fn->buffers.n + e->fn->symbols.n) + 2;
+    LLVMTypeRef *params = calloc(count, sizeof(LLVMTypeRef));
+    LLVMValueRef *args = calloc(count, sizeof(LLVMValueRef));
+    uint32_t number = 0;
+
+    if (!params || !args) {
+        e->failed = true;
+        free(params);
+        free(args);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        params[i] = i < e->fn->buffers.n ? e->ptr : e->i64;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, count, false);
+    for (const pdm_loop_stmt *nest = e->fn->body; nest; nest = nest->next, number++) {
+        LLVMValueRef inner = inner_function(e, nest, number, type);
+        outer_function(e, inner, type, number, args);
+    }
+    free(params);
+    free(args);
+}
+
+LLVMModuleRef pdm_llvm_emit(LLVMContextRef context, const pdm_loop_fn *fn, uint64_t number)
+{
+    emitter e = {.fn = fn,
+                 .number = number,
+                 .context = context,
+                 .i1 = LLVMInt1TypeInContext(context),
+                 .i8 = LLVMInt8TypeInContext(context),
+                 .i32 = LLVMInt32TypeInContext(context),
+                 .i64 = LLVMInt64TypeInContext(context),
+                 .ptr = LLVMPointerTypeInContext(context, 0)};
+
+    e.vars = calloc((size_t)fn->num_vars + 1, sizeof(LLVMValueRef));
+    e.exprs = calloc(fn->num_exprs + 1, sizeof(LLVMValueRef));
+    e.log = calloc(fn->num_exprs + 1, sizeof *e.log);
+    e.module = LLVMModuleCreateWithNameInContext(fn->name, context);
+    e.builder = LLVMCreateBuilderInContext(context);
+    e.failed = !e.vars || !e.exprs || !e.log;
+    if (!e.failed)
+        nests(&e);
+    LLVMDisposeBuilder(e.builder);
+    free(e.vars);
+    free(e.exprs);
+    free(e.log);
+    if (e.failed) {
+        LLVMDisposeModule(e.module);
+        return NULL;
+    }
+    return e.module;
+}

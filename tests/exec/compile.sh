@@ -1,0 +1,47 @@
+#!/bin/sh
+# Runs the cases and models of the fixtures with groups of ops compiled: what gives the record without must give it with,
+# and nearly all groups must have been run by compiled code. With --single each op that can be is compiled.
+set -u
+: "${srcdir:?set by make check}" "${builddir:?set by make check}"
+. "$srcdir/tests/tap/tap.sh"
+. "$srcdir/tests/exec/folders.sh"
+run=$builddir/tests/tools/pdm-run
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+recorded_folders >"$dir/folders"
+
+# outcome NAME OPTIONS...: into NAME.set a line for each input set, "ok" or "no" and its path.
+outcome() {
+    name=$1
+    shift
+    # shellcheck disable=SC2046 # a list of folders without blanks
+    "$run" "$@" $(cat "$dir/folders") >"$dir/$name.out" 2>"$dir/$name.err"
+    sed -n 's/^\(ok\|no\) \([^:]*\).*/\1 \2/p' "$dir/$name.out" | LC_ALL=C sort >"$dir/$name.set"
+}
+
+# compiled NAME TITLE OPTIONS...
+compiled() {
+    name=$1
+    title=$2
+    shift 2
+    outcome "$name" "$@"
+    tap_is "$(diff "$dir/plain.set" "$dir/$name.set"; cat "$dir/$name.err")" "" \
+        "$title: the same sets give the record ($(tail -n 1 "$dir/$name.out"))"
+    # Some cases are about LoD or shapes that do not fit: these are run op by op.
+    share=$(awk '/^compiled / { done += $(NF - 3); all += $(NF - 1) }
+        END { printf "%d of %d", done, all; exit !(all > 500 && done >= 0.9 * all) }' "$dir/$name.out")
+    tap_ok $? "$title: $share runs of groups were compiled"
+}
+
+outcome plain
+tap_try "cases run" test -s "$dir/plain.set"
+compiled ref "interpreted loops, single ops" --compile ref --single
+compiled ref-groups "interpreted loops, 2 threads" --compile ref --threads 2
+if [ "$PDM_LLVM" = no ]; then
+    tap_skip "code made by LLVM" "built without LLVM"
+else
+    compiled llvm "code made by LLVM, single ops" --compile llvm --single
+    compiled llvm-groups "code made by LLVM, 2 threads" --compile llvm --threads 2
+fi
+tap_done
