@@ -949,6 +949,47 @@ def c_embedding(b, dtype, kind, start):
     b.op("c_embedding", {"W": [table], "Ids": [ids]}, {"Out": dtype}, {"start_index": start})
 
 
+# ---- weights in bytes: GPUs only, so numpy computes them ---------------------------------------------------------
+
+def pack_weights(q, bits, by_rows):
+    """Whole numbers [rows, columns] as 2.6 and 3.x store them: [columns, rows] bytes, or half as many rows of halves."""
+    rows, columns = q.shape
+    n = 2 if bits == 8 else 4
+    u = (q + (128 if bits == 8 else 8)).astype(np.uint8)
+    if by_rows:
+        u = u.reshape(rows, -1, n, 2).swapaxes(2, 3)
+    else:
+        u = u.T.reshape(columns, -1, n, 8).swapaxes(2, 3)      # each eighth row together
+        u = u.reshape(columns // n, n, rows // 64, 64).swapaxes(1, 2)
+    u = u.ravel()
+    if bits == 4:
+        u = u[::2] | u[1::2] << 4
+    return u.view(np.int8).reshape(-1, rows)
+
+
+def weights_in_bytes(bits, group, dtype, arch=80):
+    rng = np.random.RandomState(bits + group)
+    rows, columns, bound = 128, 32, 127 if bits == 8 else 7
+    q = rng.randint(-bound, bound + 1, (rows, columns))
+    scale = (rng.rand(rows // group, columns) + 0.5).astype(dtype) / bound
+    real = q * np.repeat(scale.astype("float32"), group, 0)
+    return pack_weights(q, bits, arch < 75), scale if group < rows else scale[0], real.astype("float32"), rng
+
+
+for bits in (8, 4):
+    for group in (128, 64):
+        size = -1 if group == 128 else group
+        w, scale, real, rng = weights_in_bytes(bits, group, "float32")
+        known("weight_dequantize__int%d_%d" % (bits, group), "weight_dequantize", {"x": w, "scale": scale}, {"out": real},
+              {"algo": "weight_only_int%d" % bits, "group_size": size})
+        x, bias = rng.randn(2, 3, 128).astype("float32"), rng.randn(32).astype("float32")
+        for arch in (70, 80):
+            w = weights_in_bytes(bits, group, "float32", arch)[0]
+            known("weight_only_linear__int%d_%d_sm%d" % (bits, group, arch), "weight_only_linear",
+                  {"x": x, "weight": w, "bias": bias, "weight_scale": scale}, {"out": (x.astype("float64") @ real + bias).astype("float32")},
+                  {"weight_dtype": "int%d" % bits, "arch": arch, "group_size": size})
+
+
 # ---- one sequence only -----------------------------------------------------------------------------------------
 
 ONE = [[0, 4]]

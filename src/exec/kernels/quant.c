@@ -435,54 +435,234 @@ pdm_status pdm_kernel_dequantize_log(pdm_k *k)
 
 /* ---- weights in bytes ------------------------------------------------------------------------ */
 
-/*
- * Where row r of column c of a [rows, columns] matrix goes: within blocks of 16 rows the halves are
- * interleaved, then tiles of 64 rows of two columns alternate. The form that kernels for tensor
- * cores read.
+/* How a [rows, columns] matrix is stored, and what its scales stand for: [rows / group, columns].
  */
-static int64_t packed_place(int64_t r, int64_t c, int64_t rows)
-{
-    const int64_t p = r / 16 * 16 + 2 * (r % 8) + r % 16 / 8;
+typedef struct packing {
+    int64_t rows, columns, group;
+    int bits;     /* 8, or 4: two to a byte, the first in the lower half; flipped in the top bit */
+    bool plain;   /* column by column, and not flipped */
+    bool by_rows; /* as architectures before 75 want it */
+} packing;
 
-    return c / 2 * 2 * rows + p / 64 * 128 + c % 2 * 64 + p % 64;
+/* Columns (of by_rows) or rows that take turns: what one register of 32 bits holds. */
+static int64_t packed_turns(const packing *p)
+{
+    return p->bits == 8 ? 2 : 4;
 }
 
-/* x: [rows, columns]; bytes [columns, rows], and the scale of each column. */
+/*
+ * Which number is element (r, c). In rows, the even columns of 4 (or 8) come first. Else every
+ * eighth row of blocks of 16 (or 32) stands together, then tiles of 64 rows of two (or four)
+ * columns alternate: the form that kernels for tensor cores read.
+ */
+static int64_t packed_place(const packing *p, int64_t r, int64_t c)
+{
+    const int64_t n = packed_turns(p);
+
+    if (p->plain)
+        return c * p->rows + r;
+    if (p->by_rows)
+        return r * p->columns + c / (2 * n) * (2 * n) + c % 2 * n + c % (2 * n) / 2;
+    const int64_t at = r / (8 * n) * (8 * n) + n * (r % 8) + r % (8 * n) / 8;
+    return c / n * n * p->rows + at / 64 * 64 * n + c % n * 64 + at % 64;
+}
+
+static void packed_put(const packing *p, int8_t *bytes, int64_t r, int64_t c, int value)
+{
+    const int64_t place = packed_place(p, r, c);
+
+    if (p->plain) {
+        bytes[place] = (int8_t)value;
+    } else if (p->bits == 8) {
+        bytes[place] = (int8_t)(value ^ 0x80);
+    } else {
+        const int shift = place % 2 ? 4 : 0, kept = bytes[place / 2] & (0xF0 >> shift);
+        bytes[place / 2] = (int8_t)(kept | ((value & 15) ^ 8) << shift);
+    }
+}
+
+static int packed_get(const packing *p, const int8_t *bytes, int64_t r, int64_t c)
+{
+    const int64_t place = packed_place(p, r, c);
+
+    if (p->plain)
+        return bytes[place];
+    if (p->bits == 8)
+        return (bytes[place] & 255) - 128;
+    return ((bytes[place / 2] >> (place % 2 ? 4 : 0)) & 15) - 8;
+}
+
+/* Fails the call when there is no such form. */
+static void packing_check(pdm_k *k, packing *p, int64_t arch, int64_t group)
+{
+    if (!PDM_K_OK(k))
+        return;
+    if (!p->plain && (p->rows % 64 || p->columns % 16))
+        pdm_k_fail(k, "%lld rows and %lld columns instead of multiples of 64 and 16",
+                   (long long)p->rows, (long long)p->columns);
+    else if (!p->plain && arch < 75 && arch != 70)
+        pdm_k_fail(k, "weights for architecture %lld are not supported", (long long)arch);
+    else if (group > 0 && (p->plain || (group != 64 && group != 128) || p->rows % group))
+        pdm_k_fail(k, "groups of %lld for %lld rows", (long long)group, (long long)p->rows);
+    p->group = group > 0 ? group : p->rows;
+    p->by_rows = !p->plain && arch < 75;
+}
+
+/* By the name of an algorithm: only bits and plain are set. */
+static packing packing_of(pdm_k *k, const char *algo)
+{
+    packing p = {.bits = !strcmp(algo, "weight_only_int4") ? 4 : 8,
+                 .plain = !strcmp(algo, "llm.int8")};
+
+    if (PDM_K_OK(k) && !p.plain && p.bits == 8 && strcmp(algo, "weight_only_int8") != 0)
+        pdm_k_fail(k, "algorithm '%s' is not supported", algo);
+    return p;
+}
+
+/* The largest magnitudes of groups and columns over the bound, as the type of x keeps them. */
+static const pdm_tensor *packed_scales(pdm_k *k, const packing *p, const pdm_tensor *x,
+                                       double bound)
+{
+    const int64_t groups = p->rows / p->group;
+    const int64_t dims[2] = {groups, p->columns};
+    const int rank = p->group < p->rows || pdm_k_int_or(k, "group_size", -1) > 0 ? 2 : 1;
+
+    if (!pdm_k_out(k, 1, x->dtype, rank, rank == 2 ? dims : dims + 1))
+        return NULL;
+    pdm_tensor *out = pdm_k_out_tensor(k, 1);
+    for (int64_t i = 0; i < groups * p->columns; i++) {
+        const int64_t first = i / p->columns * p->group * p->columns + i % p->columns;
+        double most = 0;
+        for (int64_t r = 0; r < p->group; r++)
+            most = fmax(most, fabs(pdm_get_double(x, first + r * p->columns)));
+        pdm_set_double(out, i, most / bound);
+    }
+    return out;
+}
+
+/* x: [rows, columns]; bytes [columns, rows] (or half as many columns), and the scales. */
 pdm_status pdm_kernel_weight_quantize(pdm_k *k)
 {
     const pdm_tensor *x = floats(k, 0);
-    const char *algo = pdm_k_str(k, "algo");
-    const bool packed = !strcmp(algo, "weight_only_int8");
+    packing p = packing_of(k, pdm_k_str(k, "algo"));
+    const int bound = p.bits == 8 ? 127 : 7;
 
     if (!x || !PDM_K_OK(k))
         return k->status;
-    if (!packed && strcmp(algo, "llm.int8") != 0)
-        return pdm_k_fail(k, "algorithm '%s' is not supported", algo);
-    if (x->rank != 2 || (packed && (x->dims[0] % 64 || x->dims[1] % 16)) ||
-        pdm_k_int_or(k, "group_size", -1) > 0 || (packed && pdm_k_int(k, "arch") < 75))
-        return pdm_k_fail(k, "weights of this shape, group size or architecture are not supported");
-    const int64_t rows = x->dims[0], columns = x->dims[1];
-    const layout l = {rows, columns, 1};
-    double *scales = largest(k, x, &l);
-    for (int64_t c = 0; scales && c < columns; c++)
-        scales[c] /= 127;
-    if (scales)
-        put(k, 1, x->dtype, scales, columns);
-    if (!scales || !PDM_K_OK(k) || !pdm_k_wants(k, 1))
+    if (x->rank != 2)
+        return pdm_k_fail(k, "weights with %d dimensions instead of 2", x->rank);
+    p.rows = x->dims[0];
+    p.columns = x->dims[1];
+    packing_check(k, &p, pdm_k_int(k, "arch"), pdm_k_int_or(k, "group_size", -1));
+    if (!PDM_K_OK(k) || !pdm_k_wants(k, 1))
         return k->status;
-    /* What was kept of the scales counts. */
-    const pdm_tensor *kept = pdm_k_out_tensor(k, 1);
-    int8_t *out = pdm_k_out(k, 0, PDM_I8, 2, (const int64_t[]){columns, rows});
-    for (int64_t i = 0; out && i < rows * columns; i++) {
-        const int64_t r = i / columns, c = i % columns;
-        const float s = (float)pdm_get_double(kept, c);
+    const pdm_tensor *scales = packed_scales(k, &p, x, bound);
+    const int64_t dims[2] = {p.bits == 8 ? p.columns : p.columns / 2, p.rows};
+    int8_t *out = pdm_k_out(k, 0, PDM_I8, 2, dims);
+    if (out && p.bits == 4)
+        memset(out, 0, (size_t)(p.rows * p.columns / 2));
+    for (int64_t i = 0; out && scales && i < p.rows * p.columns; i++) {
+        const int64_t r = i / p.columns, c = i % p.columns;
+        const float s = (float)pdm_get_double(scales, r / p.group * p.columns + c);
         const float v = roundf((float)pdm_get_double(x, i) / s);
-        const int byte = isnan(v) ? 0 : v > 127 ? 127 : v < -127 ? -127 : (int)v;
-        if (packed)
-            out[packed_place(r, c, rows)] = (int8_t)(byte ^ 0x80);
-        else
-            out[c * rows + r] = (int8_t)byte;
+        const float kept = fminf(fmaxf(v, (float)-bound), (float)bound);
+        /* Columns of zeros have no scale: what comes of that in the framework. */
+        const int without = p.bits == 8 ? bound : -bound;
+        packed_put(&p, out, r, c, isnan(v) ? without : (int)kept);
     }
+    return k->status;
+}
+
+/* The packing of stored weights, whose scales are given; fails the call when they do not fit. */
+static void packing_of_stored(pdm_k *k, packing *p, const pdm_tensor *weight,
+                              const pdm_tensor *scale, int64_t arch)
+{
+    if (!PDM_K_OK(k))
+        return;
+    if (weight->rank != 2 || weight->dtype != PDM_I8) {
+        pdm_k_fail(k, "weights that are no matrix of bytes");
+        return;
+    }
+    p->rows = weight->dims[1];
+    p->columns = weight->dims[0];
+    if (p->bits == 4 && __builtin_mul_overflow(p->columns, 2, &p->columns))
+        pdm_k_fail(k, "the weights are too large");
+    packing_check(k, p, arch, pdm_k_int_or(k, "group_size", -1));
+    if (PDM_K_OK(k) && p->rows > 0 && pdm_tensor_count(scale) != p->rows / p->group * p->columns)
+        pdm_k_fail(k, "%lld scales instead of %lld", (long long)pdm_tensor_count(scale),
+                   (long long)(p->rows / p->group * p->columns));
+}
+
+static float unpacked(const packing *p, const pdm_tensor *weight, const pdm_tensor *scale,
+                      int64_t r, int64_t c)
+{
+    return (float)packed_get(p, weight->data, r, c) *
+           (float)pdm_get_double(scale, r / p->group * p->columns + c);
+}
+
+/* x: bytes; the weights as they were, in the type of the scales. */
+pdm_status pdm_kernel_weight_dequantize(pdm_k *k)
+{
+    const pdm_tensor *x = pdm_k_in(k, 0), *scale = floats(k, 1);
+    packing p = packing_of(k, pdm_k_str(k, "algo"));
+
+    packing_of_stored(k, &p, x, scale, 80);
+    if (!PDM_K_OK(k) || !pdm_k_out(k, 0, scale->dtype, 2, (const int64_t[]){p.rows, p.columns}))
+        return k->status;
+    pdm_tensor *out = pdm_k_out_tensor(k, 0);
+    for (int64_t i = 0; i < p.rows * p.columns; i++)
+        pdm_set_double(out, i, (double)unpacked(&p, x, scale, i / p.columns, i % p.columns));
+    return k->status;
+}
+
+typedef struct packed_linear {
+    const packing *p;
+    const pdm_tensor *x, *weight, *bias, *scale;
+    pdm_tensor *out;
+} packed_linear;
+
+static void packed_columns(void *arg, int64_t begin, int64_t end)
+{
+    const packed_linear *l = arg;
+    const int64_t rows = l->p->rows, columns = l->p->columns;
+    const int64_t count = rows > 0 ? pdm_tensor_count(l->x) / rows : 0;
+
+    for (int64_t c = begin; c < end; c++) {
+        for (int64_t i = 0; i < count; i++) {
+            double sum = 0;
+            for (int64_t r = 0; r < rows; r++)
+                sum += pdm_get_double(l->x, i * rows + r) *
+                       (double)unpacked(l->p, l->weight, l->scale, r, c);
+            pdm_set_double(l->out, i * columns + c,
+                           sum + (l->bias ? pdm_get_double(l->bias, c) : 0));
+        }
+    }
+}
+
+/* x, weight, bias, weight_scale: x * weight + bias */
+pdm_status pdm_kernel_weight_only_linear(pdm_k *k)
+{
+    const pdm_tensor *x = floats(k, 0), *weight = pdm_k_in(k, 1), *bias = pdm_k_in_opt(k, 2);
+    const pdm_tensor *scale = floats(k, 3);
+    const char *kind = pdm_k_str(k, "weight_dtype");
+    packing p = {.bits = !strcmp(kind, "int4") ? 4 : 8};
+    int64_t dims[PDM_MAX_RANK];
+
+    if (PDM_K_OK(k) && p.bits == 8 && strcmp(kind, "int8") != 0)
+        pdm_k_fail(k, "weights of type '%s' are not supported", kind);
+    packing_of_stored(k, &p, weight, scale, pdm_k_int_or(k, "arch", 80));
+    if (!PDM_K_OK(k))
+        return k->status;
+    if (x->rank < 1 || x->dims[x->rank - 1] != p.rows ||
+        (bias && pdm_tensor_count(bias) != p.columns))
+        return pdm_k_fail(k, "operands that do not fit a matrix of %lld rows and %lld columns",
+                          (long long)p.rows, (long long)p.columns);
+    memcpy(dims, x->dims, sizeof dims);
+    dims[x->rank - 1] = p.columns;
+    if (!pdm_k_out(k, 0, x->dtype, x->rank, dims))
+        return k->status;
+    packed_linear l = {&p, x, weight, bias, scale, pdm_k_out_tensor(k, 0)};
+    pdm_k_parallel(k, p.columns, 1, packed_columns, &l);
     return k->status;
 }
 

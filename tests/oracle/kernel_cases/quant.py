@@ -10,6 +10,7 @@ def cases(add):
     simulated(add)
     linear(add)
     tables(add)
+    packed(add)
 
 
 def simulated(add):
@@ -53,3 +54,12 @@ def linear(add):
 def tables(add):
     add("dequantize_abs_max", lambda a, s: c.dequantize_abs_max(a, s, 127.0), rng.randint(-127, 128, (3, 4)).astype("int8"), np.array([2.5], "float32"))
     add("dequantize_log", c.dequantize_log, rng.randint(-128, 128, (3, 4)).astype("int8"), rng.rand(128).astype("float32"))
+
+
+def packed(add):
+    x = rng.randn(128, 32).astype("float16")
+    x[:, 3] = 0
+    for algo in ("weight_only_int8", "weight_only_int4"):
+        for arch in (70, 75, 80, 90):
+            for group in (-1, 64, 128):
+                add("weight_quantize_%s_%d_%d" % (algo, arch, group), lambda a, w=algo, n=arch, g=group: c.weight_quantize(a, w, n, g), x)
