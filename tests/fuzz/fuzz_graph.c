@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "legacy_graph/cinn_dot.h"
 #include "legacy_graph/cinn_extract.h"
+#include "legacy_graph/cinn_mem_opt.h"
 #include "legacy_graph/cinn_pass.h"
 #include "legacy_graph/detector.h"
 #include "legacy_graph/dump.h"
@@ -351,6 +352,16 @@ static bool has_arg(const pdm_lg_slot *slot, const char *name)
     return false;
 }
 
+/* What a launch frees: who reads it later finds another value. */
+static void forget(run *r, const pdm_lg_mem_opt *records)
+{
+    for (size_t i = 0; i < records->names->n; i++) {
+        const char *name = records->names->v[i], *known = pdm_intern_find(r->names, name, strlen(name));
+        if (known)
+            pdm_map_remove(&r->values, known);
+    }
+}
+
 static void run_launch(run *r, const pdm_lg_op *op)
 {
     static const pdm_lg_extract_options how = {.feed_params = true};
@@ -391,6 +402,7 @@ static void run_launch(run *r, const pdm_lg_op *op)
     }
     if (fetches != out->num_args)
         abort();
+    forget(r, pdm_lg_graph_get(subgraph, PDM_LG_CINN_MEM_OPT));
     pdm_map_deinit(&inner.values);
     pdm_lg_program_destroy(program);
 }
@@ -541,6 +553,8 @@ static void check_pass(pdm_lg_graph *graph, const pdm_lg_program *program)
         return;
     if (done(pdm_lg_build_cinn(graph, &options, NULL, &keys, &num_keys))) {
         expect_independent(graph);
+        if (below(2) && done(pdm_lg_mem_opt_find(graph)))
+            (void)done(pdm_lg_cinn_share_mem_opt(graph, options.table, NULL, keys, num_keys));
         check_subgraphs(options.table, keys, num_keys);
         check_dot(graph, options.table, keys, num_keys);
         check_after(graph, program, options.table, kept, num_kept);

@@ -11,6 +11,7 @@
     X(lg_cinn)    \
     X(lg_detector) \
     X(lg_programs) \
-    X(lg_random)
+    X(lg_random) \
+    X(lg_table)
 
 PDM_UNIT_MAIN(SUITES)

@@ -33,6 +33,7 @@ tests_unit_check_lg_SOURCES = \
 	tests/unit/lg/cinn.c \
 	tests/unit/lg/cinn_programs.c \
 	tests/unit/lg/cinn_random.c \
+	tests/unit/lg/cinn_table.c \
 	tests/unit/lg/detector.c \
 	tests/unit/lg/draft.c \
 	tests/unit/lg/draft.h \

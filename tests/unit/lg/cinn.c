@@ -1,13 +1,13 @@
-/* build_cinn_pass on graphs whose outcome is known, node by node; the compiler table. */
+/* build_cinn_pass on graphs whose outcome is known, node by node. */
 #include "legacy_graph/cinn_pass.h"
 
 #include <check.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "legacy_graph/cinn_dot.h"
 #include "legacy_graph/cinn_mem_opt.h"
 #include "unit/lg/draft.h"
 #include "unit/lg/support.h"
@@ -761,127 +761,7 @@ START_TEST(records_move_to_the_launch_that_frees)
 }
 END_TEST
 
-/* ---- the compiler table ---------------------------------------------------------------------- */
-
-/* A graph with one op, different for each type. */
-static pdm_lg_graph *tiny(const char *type)
-{
-    pdm_lg_graph *saved = draft, *made;
-
-    draft_begin();
-    single(type, "X=x", NULL, 0);
-    made = draft;
-    draft = saved;
-    return made;
-}
-
-START_TEST(equal_content_is_shared_and_counted)
-{
-    int64_t a, b, c, alone;
-    pdm_lg_graph *first = tiny("relu");
-
-    ck_assert_int_eq(pdm_lg_cinn_key(first, NULL, &alone), PDM_OK);
-    ck_assert_int_eq(pdm_lg_cinn_table_add(table, first, NULL, &a), PDM_OK);
-    ck_assert_int_eq(pdm_lg_cinn_table_add(table, tiny("relu"), NULL, &b), PDM_OK);
-    ck_assert_int_eq(pdm_lg_cinn_table_add(table, tiny("tanh"), NULL, &c), PDM_OK);
-    ck_assert_int_eq(a, b);
-    ck_assert_int_eq(a, alone);
-    ck_assert_int_ne(a, c);
-    ck_assert_uint_eq(pdm_lg_cinn_table_holders(table, a), 2);
-    ck_assert_uint_eq(pdm_lg_cinn_table_size(table), 2);
-    pdm_lg_cinn_table_release(table, a);
-    ck_assert_int_eq(pdm_lg_cinn_table_hold(table, a, NULL), PDM_OK);
-    pdm_lg_cinn_table_release(table, a);
-    pdm_lg_cinn_table_release(table, a);
-    ck_assert_uint_eq(pdm_lg_cinn_table_holders(table, a), 0);
-    ck_assert_uint_eq(pdm_lg_cinn_table_size(table), 1);
-    pdm_lg_cinn_table_release(table, a);
-}
-END_TEST
-
-START_TEST(keys_are_the_same_in_every_run)
-{
-    int64_t key;
-    pdm_lg_graph *graph = tiny("relu");
-
-    ck_assert_int_eq(pdm_lg_cinn_key(graph, NULL, &key), PDM_OK);
-    ck_assert_int_eq(key, INT64_C(3109058263014187336));
-    pdm_lg_graph_destroy(graph);
-}
-END_TEST
-
-START_TEST(other_content_under_a_key_is_refused)
-{
-    ck_assert_int_eq(pdm_lg_cinn_table_add_as(table, 7, tiny("relu"), NULL), PDM_OK);
-    ck_assert_int_eq(pdm_lg_cinn_table_add_as(table, 7, tiny("relu"), NULL), PDM_OK);
-    ck_assert_int_eq(pdm_lg_cinn_table_add_as(table, 7, tiny("tanh"), &told.sink),
-                     PDM_INVALID_MODEL);
-    lg_expect(&told, "another subgraph has this key (compilation key 7)");
-    ck_assert_uint_eq(pdm_lg_cinn_table_holders(table, 7), 2);
-}
-END_TEST
-
-START_TEST(a_graph_is_added_once)
-{
-    int64_t key;
-    pdm_lg_graph *graph = tiny("relu");
-
-    ck_assert_int_eq(pdm_lg_cinn_table_add(table, graph, NULL, &key), PDM_OK);
-    ck_assert_int_eq(pdm_lg_cinn_table_add(table, graph, &told.sink, &key), PDM_INVALID_MODEL);
-    lg_expect(&told, "this subgraph is in the table already");
-    ck_assert_int_eq(pdm_lg_cinn_table_add_as(table, 1, graph, &told.sink), PDM_INVALID_MODEL);
-    ck_assert_uint_eq(pdm_lg_cinn_table_holders(table, key), 1);
-}
-END_TEST
-
-START_TEST(an_unknown_key_is_told)
-{
-    const pdm_lg_graph *graph;
-
-    ck_assert_int_eq(pdm_lg_cinn_table_get(table, 42, &told.sink, &graph), PDM_INVALID_MODEL);
-    lg_expect(&told, "there is no subgraph with this key (compilation key 42)");
-    ck_assert_int_eq(pdm_lg_cinn_table_hold(table, 42, &told.sink), PDM_INVALID_MODEL);
-}
-END_TEST
-
-enum { THREADS = 4, ROUNDS = 200 };
-
-static void *use_table(void *user)
-{
-    static const char *const types[] = {"relu", "tanh", "exp"};
-    pdm_lg_graph *mine = user;
-
-    for (int i = 0; i < ROUNDS; i++) {
-        const pdm_lg_graph *got;
-        pdm_lg_graph *copy;
-        int64_t key;
-        if (pdm_lg_graph_clone(mine, &copy) != PDM_OK ||
-            pdm_lg_cinn_table_add(table, copy, NULL, &key) != PDM_OK ||
-            pdm_lg_cinn_table_get(table, key, NULL, &got) != PDM_OK || got->num_nodes != 3)
-            return (void *)types;
-        pdm_lg_cinn_table_release(table, key);
-    }
-    return NULL;
-}
-
-START_TEST(threads_share_the_table)
-{
-    pthread_t threads[THREADS];
-    pdm_lg_graph *graphs[THREADS];
-
-    for (int i = 0; i < THREADS; i++)
-        graphs[i] = tiny(i % 2 ? "relu" : "tanh");
-    for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, use_table, graphs[i]), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *failed;
-        pthread_join(threads[i], &failed);
-        ck_assert_ptr_null(failed);
-        pdm_lg_graph_destroy(graphs[i]);
-    }
-    ck_assert_uint_eq(pdm_lg_cinn_table_size(table), 0);
-}
-END_TEST
+/* ---- where subgraphs are --------------------------------------------------------------------- */
 
 START_TEST(the_table_of_the_process)
 {
@@ -891,6 +771,30 @@ START_TEST(the_table_of_the_process)
     ck_assert_uint_eq(num_keys, 1);
     ck_assert_uint_eq(pdm_lg_cinn_table_holders(pdm_lg_cinn_table_shared(), keys[0]), 1);
     pdm_lg_cinn_table_release(pdm_lg_cinn_table_shared(), keys[0]);
+}
+END_TEST
+
+/* A program may have such ops already: they are drawn as any other, not as the box of a subgraph. */
+START_TEST(launches_that_came_with_the_program_are_plain_ops)
+{
+    pdm_lg_node *x = draft_var("x"), *y = draft_var("y"), *z = draft_var("z"),
+                *old = draft_op(PDM_LG_CINN_LAUNCH, "X=x", "Out=y"),
+                *relu = draft_op("relu", "X=y", "Out=z");
+    pdm_buf text;
+
+    draft_in(old, x, NULL);
+    draft_out(old, y, NULL);
+    draft_in(relu, y, NULL);
+    draft_out(relu, z, NULL);
+    ck_assert_int_eq(pdm_lg_build_cinn(draft, &options, &told.sink, &keys, &num_keys), PDM_OK);
+    ck_assert_uint_eq(num_keys, 1);
+    pdm_buf_init(&text);
+    ck_assert_int_eq(pdm_lg_cinn_dot(draft, table, keys, num_keys, &text), PDM_OK);
+    ck_assert(pdm_buf_ok(&text));
+    ck_assert_ptr_nonnull(strstr(text.data, "label=\"cinn_launch\""));
+    ck_assert_ptr_nonnull(strstr(text.data, "label=\"relu\""));
+    ck_assert_ptr_null(strstr(text.data, "cluster_1"));
+    pdm_buf_deinit(&text);
 }
 END_TEST
 
@@ -931,13 +835,8 @@ Suite *pdm_suite_lg_cinn(void)
     tcase_add_test(tc, two_values_of_a_name_do_not_enter_one_cluster);
     tcase_add_test(tc, a_huge_fan_out_takes_time_in_proportion);
     tcase_add_test(tc, records_move_to_the_launch_that_frees);
-    tcase_add_test(tc, equal_content_is_shared_and_counted);
-    tcase_add_test(tc, keys_are_the_same_in_every_run);
-    tcase_add_test(tc, other_content_under_a_key_is_refused);
-    tcase_add_test(tc, a_graph_is_added_once);
-    tcase_add_test(tc, an_unknown_key_is_told);
-    tcase_add_test(tc, threads_share_the_table);
     tcase_add_test(tc, the_table_of_the_process);
+    tcase_add_test(tc, launches_that_came_with_the_program_are_plain_ops);
     suite_add_tcase(suite, tc);
     return suite;
 }
