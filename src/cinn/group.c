@@ -233,6 +233,31 @@ static void connect(grouping *g)
     }
 }
 
+/* Connected ops, as many as a group may have. */
+typedef struct part {
+    uint32_t size, work; /* work: ops that are no views */
+    uint32_t unit;       /* its number + 1; 0: none yet */
+} part;
+
+/* Cut what is connected into parts: in program order, so that parts do not wait for each other in a
+ * ring. current: room for a number a node. */
+static void cut(grouping *g, part *parts, uint32_t *part_of, uint32_t *current)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < g->count; i++)
+        current[i] = NONE;
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint32_t *at = &current[root(g, i)];
+        if (*at == NONE || parts[*at].size == PDM_CINN_MAX_OPS)
+            *at = count++;
+        part_of[i] = *at;
+        parts[*at].size++;
+        if (g->nodes[i].eligible)
+            parts[*at].work += g->single || pdm_cinn_rule_of(g->nodes[i].op)->kind != PDM_CINN_VIEW;
+    }
+}
+
 /* What moves as a whole: an op, or the ops of a group. */
 typedef struct unit {
     uint32_t last;    /* its last op: units come in this order where they may */
@@ -252,30 +277,8 @@ typedef struct units {
     uint32_t heap_size;
 } units;
 
-/* Large groups are cut: in program order, so that the parts do not wait for each other in a ring. */
-static pdm_status make_units(grouping *g, units *u)
+static void fill_units(const grouping *g, units *u)
 {
-    uint32_t *current = malloc(((size_t)g->count + 1) * sizeof *current);
-
-    u->list = calloc((size_t)g->count + 1, sizeof *u->list);
-    u->members = calloc((size_t)g->count + 1, sizeof *u->members);
-    if (!current || !u->list || !u->members) {
-        free(current);
-        return PDM_NOMEM;
-    }
-    for (uint32_t i = 0; i < g->count; i++)
-        current[i] = NONE;
-    for (uint32_t i = 0; i < g->count; i++) {
-        const uint32_t r = root(g, i);
-        if (current[r] == NONE || u->list[current[r]].size == PDM_CINN_MAX_OPS)
-            current[r] = u->count++;
-        unit *un = &u->list[current[r]];
-        un->size++;
-        un->last = i;
-        un->grouped = g->nodes[i].eligible && (g->single || un->size > 1);
-        g->nodes[i].group = current[r];
-    }
-    free(current);
     for (uint32_t i = 0, at = 0; i < u->count; i++) {
         u->list[i].first_member = at;
         at += u->list[i].size;
@@ -285,7 +288,38 @@ static pdm_status make_units(grouping *g, units *u)
         unit *un = &u->list[g->nodes[i].group];
         u->members[un->first_member + un->size++] = i;
     }
-    return PDM_OK;
+}
+
+/* Number the units: each part of what is connected that gains by being a group, and each other op. */
+static pdm_status make_units(grouping *g, units *u)
+{
+    const size_t room = (size_t)g->count + 1;
+    part *parts = calloc(room, sizeof *parts);
+    uint32_t *part_of = calloc(room, sizeof *part_of), *current = malloc(room * sizeof *current);
+    const bool enough = parts && part_of && current;
+
+    u->list = calloc(room, sizeof *u->list);
+    u->members = calloc(room, sizeof *u->members);
+    if (enough && u->list && u->members) {
+        cut(g, parts, part_of, current);
+        for (uint32_t i = 0; i < g->count; i++) {
+            part *p = &parts[part_of[i]];
+            const bool grouped = p->work > (g->single ? 0 : 1);
+            if (!grouped || p->unit == 0)
+                p->unit = ++u->count;
+            g->nodes[i].group = p->unit - 1;
+            unit *un = &u->list[g->nodes[i].group];
+            un->size++;
+            un->last = i;
+            un->grouped = grouped;
+        }
+        fill_units(g, u);
+    }
+    const pdm_status status = enough && u->list && u->members ? PDM_OK : PDM_NOMEM;
+    free(parts);
+    free(part_of);
+    free(current);
+    return status;
 }
 
 static pdm_status make_edges(const grouping *g, units *u)

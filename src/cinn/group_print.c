@@ -85,7 +85,7 @@ static void op_text(printer *p, const pdm_ir_op *op, size_t number)
 static void group_text(printer *p, const pdm_ir_op *group)
 {
     const pdm_ir_block *body = pdm_ir_op_region(group, 0)->first;
-    pdm_cinn_kind kind = PDM_CINN_ELEMENTWISE;
+    pdm_cinn_kind kind = PDM_CINN_VIEW;
     size_t ops = 0, number = 0;
     pdm_ir_attr name = pdm_ir_op_attr(group, "name");
 

@@ -23,6 +23,8 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/group_print.c \
 	src/cinn/lower.c \
 	src/cinn/lower.h \
+	src/cinn/rule_index.c \
+	src/cinn/rule_norm.c \
 	src/cinn/rule_pointwise.c \
 	src/cinn/rules.c \
 	src/cinn/rules.def \

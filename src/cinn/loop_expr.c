@@ -285,14 +285,17 @@ static const pdm_loop_expr *product(pdm_loop_fn *fn, const pdm_loop_expr *a, con
     return rebuild_parts(fn, &p, PDM_LOOP_MUL);
 }
 
-/* e without the factors of by; NULL when it does not have them all. */
-static const pdm_loop_expr *quotient(pdm_loop_fn *fn, const pdm_loop_expr *e, const pdm_loop_expr *by)
+const pdm_loop_expr *pdm_loop_quotient(pdm_loop_fn *fn, const pdm_loop_expr *e,
+                                       const pdm_loop_expr *by)
 {
     parts p = {.constant = 1}, q = {.constant = 1};
 
+    if (!e || !by)
+        return NULL;
     take_parts(&p, e, PDM_LOOP_MUL);
     take_parts(&q, by, PDM_LOOP_MUL);
-    if (p.full || q.full || q.constant == 0 || p.constant % q.constant != 0)
+    if (fn->status != PDM_OK || p.full || q.full || q.constant == 0 ||
+        p.constant % q.constant != 0)
         return NULL;
     p.constant /= q.constant;
     for (uint32_t i = 0; i < q.n; i++) {
@@ -319,7 +322,7 @@ static const pdm_loop_expr *join(pdm_loop_fn *fn, const pdm_loop_expr *high, con
             continue;
         const pdm_loop_expr *x = p.v[i]->args[0], *m = p.v[i]->args[1];
         const pdm_loop_expr *div = plain(fn, PDM_LOOP_DIV, x, m);
-        const pdm_loop_expr *rest = quotient(fn, low, p.v[i]);
+        const pdm_loop_expr *rest = pdm_loop_quotient(fn, low, p.v[i]);
         if (div && rest && high == pdm_loop_binary(fn, PDM_LOOP_MUL,
                                                    pdm_loop_binary(fn, PDM_LOOP_MUL, div, m), rest))
             return pdm_loop_binary(fn, PDM_LOOP_MUL, x, rest);
@@ -365,7 +368,7 @@ static void divide_terms(pdm_loop_fn *fn, const pdm_loop_expr *a, const pdm_loop
     }
     for (uint32_t i = 0; i <= p.n; i++) {
         const pdm_loop_expr *term = i < p.n ? p.v[i] : pdm_loop_index(fn, p.constant);
-        const pdm_loop_expr *q = term ? quotient(fn, term, by) : NULL;
+        const pdm_loop_expr *q = term ? pdm_loop_quotient(fn, term, by) : NULL;
         if (fn->status != PDM_OK)
             return;
         if (q)
@@ -393,6 +396,36 @@ static const pdm_loop_expr *division(pdm_loop_fn *fn, pdm_loop_op op, const pdm_
     return op == PDM_LOOP_DIV && rest ? sum(fn, whole, rest) : rest;
 }
 
+/* What an expression is at least. */
+static int64_t least(const pdm_loop_expr *e)
+{
+    int64_t a, b, value;
+
+    if (is_const(e))
+        return e->u.i;
+    if (e->kind == PDM_LOOP_SYMBOL)
+        return PDM_LOOP_LEAST_SYMBOL;
+    if (!is_op(e, PDM_LOOP_ADD) && !is_op(e, PDM_LOOP_MUL))
+        return INT64_MIN;
+    a = least(e->args[0]);
+    b = least(e->args[1]);
+    if (e->op == PDM_LOOP_MUL && (a < 0 || b < 0))
+        return INT64_MIN;
+    return a > INT64_MIN && b > INT64_MIN && fold(e->op, a, b, &value) ? value : INT64_MIN;
+}
+
+static const pdm_loop_expr *extreme(pdm_loop_fn *fn, pdm_loop_op op, const pdm_loop_expr *a,
+                                    const pdm_loop_expr *b)
+{
+    const pdm_loop_expr *low = is_const(a) ? a : b, *high = is_const(a) ? b : a;
+
+    if (a == b)
+        return a;
+    if (is_const(low) && low->u.i <= least(high))
+        return op == PDM_LOOP_MIN ? low : high;
+    return plain(fn, op, a, b);
+}
+
 static const pdm_loop_expr *index_binary(pdm_loop_fn *fn, pdm_loop_op op, const pdm_loop_expr *a,
                                          const pdm_loop_expr *b)
 {
@@ -415,7 +448,7 @@ static const pdm_loop_expr *index_binary(pdm_loop_fn *fn, pdm_loop_op op, const 
                                                   : plain(fn, op, a, b);
     case PDM_LOOP_MIN:
     case PDM_LOOP_MAX:
-        return a == b ? a : plain(fn, op, a, b);
+        return extreme(fn, op, a, b);
     default:
         return plain(fn, op, a, b);
     }

@@ -96,7 +96,8 @@ typedef struct pdm_loop_buffer {
     const pdm_loop_expr *const *dims;
 } pdm_loop_buffer;
 
-/* Where the value of a symbol comes from: a dim of an input. */
+/* Where the value of a symbol comes from: a dim of an input, which is no less than that. */
+enum { PDM_LOOP_LEAST_SYMBOL = 2 };
 typedef struct pdm_loop_symbol {
     uint32_t input, axis;
 } pdm_loop_symbol;
@@ -146,6 +147,9 @@ static inline uint32_t pdm_loop_num_indices(const pdm_loop_fn *fn, uint32_t buff
 {
     return fn->flat ? 1 : fn->buffers.v[buffer].rank;
 }
+/* A product without the factors of another; NULL when it does not have them all. */
+const pdm_loop_expr *pdm_loop_quotient(pdm_loop_fn *fn, const pdm_loop_expr *e,
+                                       const pdm_loop_expr *by);
 /* Where an element stands in its buffer. */
 const pdm_loop_expr *pdm_loop_offset(pdm_loop_fn *fn, uint32_t buffer,
                                      const pdm_loop_expr *const *indices);

@@ -144,7 +144,7 @@ static const pdm_loop_expr *input_dim(pdm_cinn_lower *l, uint32_t input, uint32_
         return pdm_loop_index(l->fn, m->number);
     if (m->merged)
         return find(l, l->inputs[m->input])->shape.dims[m->axis];
-    if (actual == 1 || (declared >= 0 && declared == actual))
+    if (actual == 0 || actual == 1 || (declared >= 0 && declared == actual))
         return pdm_loop_index(l->fn, actual);
     l->symbols[l->fn->symbols.n] = actual;
     return pdm_loop_add_symbol(l->fn, input, axis);
@@ -497,7 +497,7 @@ bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, i
         if (s->axis >= (uint32_t)actual[s->input].rank)
             return false;
         symbols[i] = actual[s->input].dims[s->axis];
-        if (symbols[i] == 1)
+        if (symbols[i] < PDM_LOOP_LEAST_SYMBOL)
             return false;
     }
     for (size_t i = 0; i < fn->buffers.n && fn->buffers.v[i].role == PDM_LOOP_INPUT; i++) {

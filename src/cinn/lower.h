@@ -2,9 +2,9 @@
  * From a group of ops to loop IR. Values inside of the group are computed where they are read,
  * unless that would compute an element many times: those are stored first, by loops of their own.
  *
- * Dims that are declared stay numbers; those that are not (-1) become symbols, or 1 when they are 1:
+ * Dims that are declared stay numbers; so do 0 and 1, and others that are not declared (-1) become symbols:
  * what is broadcast is decided when the code is made, so code serves a class of shapes. The
- * function's buffers tell it: dims of the inputs as expressions over symbols, no symbol is 1.
+ * function's buffers tell it: dims of the inputs as expressions over symbols, none is below 2.
  */
 #ifndef PDM_CINN_LOWER_H
 #define PDM_CINN_LOWER_H

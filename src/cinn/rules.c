@@ -10,6 +10,8 @@
 #define NUMBERS    (WHOLE | FLOATS)
 #define ALL        (INTS | FLOATS)
 
+#define pdm_cinn_value_none NULL
+
 static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
 #define PDM_CINN_RULE(op, kind, tensors, types, fits, shape, element, value)                       \
     [PDM_IR_OP_pd_op_##op] = {PDM_CINN_##kind,         tensors,                                    \
@@ -22,7 +24,8 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
 
 const char *pdm_cinn_kind_name(pdm_cinn_kind kind)
 {
-    static const char *const names[] = {"elementwise", "broadcast", "injective", "reduction"};
+    static const char *const names[] = {"view", "elementwise", "broadcast", "injective",
+                                        "reduction"};
 
     return names[kind];
 }
@@ -37,10 +40,15 @@ const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op)
 {
     const pdm_cinn_rule *rule = &table[op->info->code];
 
-    if (!rule->element || op->num_operands < rule->tensors || op->num_results != 1 ||
+    if (!rule->element || op->num_operands < rule->tensors || op->num_results == 0 ||
         !is_known(pdm_ir_op_result(op, 0)->type) ||
         !(ALL & BIT(pdm_ir_op_result(op, 0)->type->dtype)))
         return NULL;
+    /* Of several results only the first is made. */
+    for (uint32_t i = 1; i < op->num_results; i++) {
+        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
+            return NULL;
+    }
     for (uint32_t i = 0; i < rule->tensors; i++) {
         const pdm_ir_value *x = pdm_ir_op_operand_value(op, i);
         if (!x || !is_known(x->type) || !(rule->types & BIT(x->type->dtype)))

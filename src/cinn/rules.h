@@ -10,9 +10,11 @@
 #define PDM_CINN_RULES_H
 
 #include "cinn/loop_ir.h"
+#include "ir/infer.h"
 #include "ir/op_info.h"
 
 typedef enum pdm_cinn_kind {
+    PDM_CINN_VIEW,        /* the same elements in the same order: alone it costs nothing */
     PDM_CINN_ELEMENTWISE, /* index of the result = index of the operand */
     PDM_CINN_BROADCAST,   /* an element of an operand may serve many of the result */
     PDM_CINN_INJECTIVE,   /* each element comes from one of the operand at another index */
@@ -50,7 +52,7 @@ typedef struct pdm_cinn_rule {
     pdm_cinn_value_fn value;
 } pdm_cinn_rule;
 
-enum { PDM_CINN_MAX_TENSORS = 4 };
+enum { PDM_CINN_MAX_TENSORS = 5 };
 
 /* The rule of an op that may be in a group: its element types are known and taken, ranks are known,
  * attributes fit. NULL: it may not. */

@@ -1,0 +1,358 @@
+/* Ops that only move elements: each element of the result is one of the operand's. */
+#include <string.h>
+
+#include "cinn/rules.h"
+
+#define ADD(a, b) pdm_loop_binary(fn, PDM_LOOP_ADD, a, b)
+#define SUB(a, b) pdm_loop_binary(fn, PDM_LOOP_SUB, a, b)
+#define MUL(a, b) pdm_loop_binary(fn, PDM_LOOP_MUL, a, b)
+#define DIV(a, b) pdm_loop_binary(fn, PDM_LOOP_DIV, a, b)
+#define MOD(a, b) pdm_loop_binary(fn, PDM_LOOP_MOD, a, b)
+#define MIN(a, b) pdm_loop_binary(fn, PDM_LOOP_MIN, a, b)
+#define MAX(a, b) pdm_loop_binary(fn, PDM_LOOP_MAX, a, b)
+#define N(value)  pdm_loop_index(fn, value)
+
+typedef const pdm_loop_expr *E;
+
+enum { MAX_INTS = 16 };
+
+static const pdm_ir_value *operand(const pdm_ir_op *op)
+{
+    return pdm_ir_op_operand_value(op, 0);
+}
+
+static uint32_t rank_of(const pdm_ir_op *op)
+{
+    return operand(op)->type->rank;
+}
+
+/* Integers of an array attribute; false: they are none, or too many. An absent one is empty. */
+static bool attr_ints(const pdm_ir_op *op, const char *name, int64_t out[MAX_INTS], size_t *out_n)
+{
+    pdm_ir_attr attr = pdm_ir_op_attr(op, name);
+
+    *out_n = 0;
+    if (!attr)
+        return true;
+    if (attr->kind == PDM_IR_ATTR_INT_ARRAY && attr->count <= MAX_INTS) {
+        memcpy(out, attr->u.ints, attr->count * sizeof *out);
+    } else if (attr->kind == PDM_IR_ATTR_ARRAY && attr->count <= MAX_INTS) {
+        for (uint32_t i = 0; i < attr->count; i++) {
+            const pdm_ir_attr_kind kind = attr->u.items[i]->kind;
+            if (kind != PDM_IR_ATTR_I32 && kind != PDM_IR_ATTR_I64)
+                return false;
+            out[i] = attr->u.items[i]->u.i;
+        }
+    } else {
+        return false;
+    }
+    *out_n = attr->count;
+    return true;
+}
+
+static bool const_ints(const pdm_ir_op *op, uint32_t index, int64_t out[MAX_INTS], size_t *out_n)
+{
+    return index < op->num_operands && pdm_ir_op_operand_value(op, index) &&
+           pdm_ir_const_ints(pdm_ir_op_operand_value(op, index), out, MAX_INTS, out_n);
+}
+
+/* An axis counted from the end, too; false: there is none. */
+static bool axis_in(int64_t axis, uint32_t rank, uint32_t *out)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+        return false;
+    *out = (uint32_t)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+bool pdm_cinn_fits_constant_shape(const pdm_ir_op *op)
+{
+    int64_t ints[MAX_INTS];
+    size_t n;
+
+    return const_ints(op, 1, ints, &n) && n <= PDM_MAX_RANK;
+}
+
+/* ---- transpose ------------------------------------------------------------------------------- */
+
+/* perm[axis of the result] = axis of the operand */
+static bool permutation(const pdm_ir_op *op, uint32_t perm[PDM_MAX_RANK])
+{
+    int64_t ints[MAX_INTS];
+    uint32_t seen = 0;
+    size_t n;
+
+    if (!attr_ints(op, "perm", ints, &n) || n != rank_of(op))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!axis_in(ints[i], rank_of(op), &perm[i]))
+            return false;
+        seen |= 1U << perm[i];
+    }
+    return seen == (1U << n) - 1;
+}
+
+bool pdm_cinn_fits_transpose(const pdm_ir_op *op)
+{
+    uint32_t perm[PDM_MAX_RANK];
+
+    return permutation(op, perm);
+}
+
+bool pdm_cinn_shape_transpose(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    uint32_t perm[PDM_MAX_RANK];
+
+    if (!x || !permutation(op, perm))
+        return false;
+    out->rank = x->rank;
+    for (uint32_t d = 0; d < x->rank; d++)
+        out->dims[d] = x->dims[perm[d]];
+    return true;
+}
+
+E pdm_cinn_element_transpose(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    uint32_t perm[PDM_MAX_RANK];
+    E at[PDM_MAX_RANK];
+
+    if (!permutation(op, perm))
+        return NULL;
+    for (uint32_t d = 0; d < rank_of(op); d++)
+        at[perm[d]] = indices[d];
+    return pdm_cinn_element(l, operand(op), at);
+}
+
+/* ---- the same elements in another shape ------------------------------------------------------ */
+
+static E product(pdm_loop_fn *fn, const E *dims, uint32_t rank)
+{
+    E all = N(1);
+
+    for (uint32_t d = 0; d < rank; d++)
+        all = MUL(all, dims[d]);
+    return all;
+}
+
+/* 0 stands for the operand's dim there, one -1 for what is left. Refused when elements could be left
+ * over for some shapes of the class. */
+bool pdm_cinn_shape_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    int64_t ints[MAX_INTS];
+    size_t n, open = MAX_INTS;
+
+    if (!x || !const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK)
+        return false;
+    out->rank = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        if (ints[i] < -1 || (ints[i] == 0 && i >= x->rank) || (ints[i] == -1 && open != MAX_INTS))
+            return false;
+        open = ints[i] == -1 ? i : open;
+        out->dims[i] = ints[i] == 0 ? x->dims[i] : N(ints[i] == -1 ? 1 : ints[i]);
+    }
+    const E all = product(fn, x->dims, x->rank);
+    if (open != MAX_INTS) {
+        const E rest = pdm_loop_quotient(fn, all, product(fn, out->dims, out->rank));
+        if (!rest)
+            return false;
+        out->dims[open] = rest;
+    }
+    return pdm_cinn_require_equal(l, all, product(fn, out->dims, out->rank));
+}
+
+/* Named axes of 1 go, without names all. */
+bool pdm_cinn_shape_squeeze(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    bool named[PDM_MAX_RANK] = {false};
+    int64_t ints[MAX_INTS];
+    uint32_t axis;
+    size_t n;
+
+    if (!x || !const_ints(op, 1, ints, &n))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!axis_in(ints[i], x->rank, &axis))
+            return false;
+        named[axis] = true;
+    }
+    out->rank = 0;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        if (!pdm_loop_is_int(x->dims[d], 1) || (n > 0 && !named[d]))
+            out->dims[out->rank++] = x->dims[d];
+    }
+    return true;
+}
+
+/* Axes count in the result as it grows. */
+bool pdm_cinn_shape_unsqueeze(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    const pdm_dtype dtype = out->dtype;
+    int64_t ints[MAX_INTS];
+    uint32_t axis;
+    size_t n;
+
+    if (!x || !const_ints(op, 1, ints, &n) || x->rank + n > PDM_MAX_RANK)
+        return false;
+    *out = *x;
+    out->dtype = dtype;
+    for (size_t i = 0; i < n; i++) {
+        if (!axis_in(ints[i], out->rank + 1, &axis))
+            return false;
+        for (uint32_t d = out->rank++; d > axis; d--)
+            out->dims[d] = out->dims[d - 1];
+        out->dims[axis] = pdm_loop_index(pdm_cinn_fn(l), 1);
+    }
+    return true;
+}
+
+bool pdm_cinn_shape_flatten(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    uint32_t from, to;
+
+    if (!x || x->rank == 0 || !axis_in((int64_t)pdm_cinn_attr(op, "start_axis", 1), x->rank, &from) ||
+        !axis_in((int64_t)pdm_cinn_attr(op, "stop_axis", 1), x->rank, &to) || from > to)
+        return false;
+    out->rank = 0;
+    for (uint32_t d = 0; d < from; d++)
+        out->dims[out->rank++] = x->dims[d];
+    out->dims[out->rank++] = product(pdm_cinn_fn(l), x->dims + from, to + 1 - from);
+    for (uint32_t d = to + 1; d < x->rank; d++)
+        out->dims[out->rank++] = x->dims[d];
+    return true;
+}
+
+/* The place in the whole, taken apart by the dims of the operand. */
+E pdm_cinn_element_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    const pdm_cinn_shape *out = pdm_cinn_shape_of(l, pdm_ir_op_result(op, 0));
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E place = N(0), at[PDM_MAX_RANK];
+
+    for (uint32_t d = 0; d < out->rank; d++)
+        place = ADD(MUL(place, out->dims[d]), indices[d]);
+    for (uint32_t d = x->rank; d-- > 0;) {
+        at[d] = d > 0 ? MOD(place, x->dims[d]) : place;
+        place = d > 0 ? DIV(place, x->dims[d]) : place;
+    }
+    /* Only one element, whatever the indices are. */
+    for (uint32_t d = 0; d < x->rank; d++) {
+        if (pdm_loop_is_int(x->dims[d], 1))
+            at[d] = N(0);
+    }
+    return pdm_cinn_element(l, operand(op), at);
+}
+
+/* ---- slice ----------------------------------------------------------------------------------- */
+
+typedef struct part {
+    E first[PDM_MAX_RANK], count[PDM_MAX_RANK]; /* by axis of the operand */
+    bool gone[PDM_MAX_RANK];
+} part;
+
+bool pdm_cinn_fits_slice(const pdm_ir_op *op)
+{
+    int64_t ints[MAX_INTS];
+    size_t starts, ends, axes, gone;
+
+    return const_ints(op, 1, ints, &starts) && const_ints(op, 2, ints, &ends) &&
+           attr_ints(op, "axes", ints, &axes) && attr_ints(op, "decrease_axis", ints, &gone) &&
+           starts == axes && ends == axes;
+}
+
+/* A limit within [0, dim]. */
+static E limit(pdm_loop_fn *fn, int64_t value, E dim)
+{
+    if (value < 0)
+        return value == INT64_MIN ? N(0) : MAX(SUB(dim, N(-value)), N(0));
+    return MIN(N(value), dim);
+}
+
+static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    int64_t starts[MAX_INTS], ends[MAX_INTS], axes[MAX_INTS], gone[MAX_INTS];
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    size_t n, num_gone;
+    uint32_t a;
+
+    if (!x || x->rank == 0 || !const_ints(op, 1, starts, &n) || !const_ints(op, 2, ends, &n) ||
+        !attr_ints(op, "axes", axes, &n) || !attr_ints(op, "decrease_axis", gone, &num_gone))
+        return false;
+    memset(p, 0, sizeof *p);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        p->first[d] = N(0);
+        p->count[d] = x->dims[d];
+    }
+    for (size_t i = 0; i < num_gone; i++) {
+        if (!axis_in(gone[i], x->rank, &a))
+            return false;
+        p->gone[a] = true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!axis_in(axes[i], x->rank, &a))
+            return false;
+        const bool to_end = p->gone[a] && starts[i] == -1 && ends[i] == 0;
+        p->first[a] = limit(fn, starts[i], x->dims[a]);
+        p->count[a] = MAX(SUB(to_end ? x->dims[a] : limit(fn, ends[i], x->dims[a]), p->first[a]), N(0));
+    }
+    return true;
+}
+
+bool pdm_cinn_shape_slice(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    part p;
+
+    if (!part_of(l, op, &p))
+        return false;
+    out->rank = 0;
+    for (uint32_t d = 0; d < rank_of(op); d++) {
+        if (!p.gone[d])
+            out->dims[out->rank++] = p.count[d];
+        else if (!pdm_cinn_require_equal(l, p.count[d], pdm_loop_index(pdm_cinn_fn(l), 1)))
+            return false;
+    }
+    return true;
+}
+
+E pdm_cinn_element_slice(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E at[PDM_MAX_RANK];
+    part p;
+
+    if (!part_of(l, op, &p))
+        return NULL;
+    for (uint32_t d = 0, n = 0; d < rank_of(op); d++)
+        at[d] = p.gone[d] ? p.first[d] : ADD(indices[n++], p.first[d]);
+    return pdm_cinn_element(l, operand(op), at);
+}
+
+/* ---- expand ---------------------------------------------------------------------------------- */
+
+/* -1 keeps a dim. */
+bool pdm_cinn_shape_expand(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    int64_t ints[MAX_INTS];
+    size_t n;
+
+    if (!x || !const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK || n < x->rank)
+        return false;
+    out->rank = (uint32_t)n;
+    for (uint32_t d = 0, lead = out->rank - x->rank; d < out->rank; d++) {
+        const E from = d < lead ? NULL : x->dims[d - lead];
+        if (ints[d] < -1 || (!from && ints[d] == -1))
+            return false;
+        out->dims[d] = ints[d] == -1 ? from : pdm_loop_index(pdm_cinn_fn(l), ints[d]);
+        if (from && !pdm_loop_is_int(from, 1) && !pdm_cinn_require_equal(l, from, out->dims[d]))
+            return false;
+    }
+    return true;
+}
