@@ -23,13 +23,16 @@ typedef struct key {
     uint32_t id;
 } key;
 
+/* Many ops may have the same variables that stand for nothing. */
 static const char *least_name(const pdm_lg_nodes *vars)
 {
     const char *least = "";
 
     for (size_t i = 0; i < vars->n; i++) {
-        if (!pdm_lg_is_control_var(vars->v[i]) && (!*least || strcmp(vars->v[i]->name, least) < 0))
-            least = vars->v[i]->name;
+        const char *name = vars->v[i]->name;
+        if (!pdm_lg_is_control_var(vars->v[i]) && strcmp(name, PDM_LG_EMPTY_VAR) != 0 &&
+            (!*least || strcmp(name, least) < 0))
+            least = name;
     }
     return least;
 }

@@ -45,7 +45,8 @@ typedef struct plan_op {
     int in[MOST_IN]; /* variables; OWN: one of its own that nothing writes; EMPTY: no variable */
     size_t num_in, num_out;
     int out[MOST_OUT];
-    int after; /* an op that a control dependency puts before; -1: none */
+    bool empty; /* it writes nothing that has a name, too */
+    int after;  /* an op that a control dependency puts before; -1: none */
 } plan_op;
 
 enum { OWN = -1, EMPTY = -2 };
@@ -70,6 +71,7 @@ static void plan_graph(void)
             op->in[k] = back <= (size_t)num_vars ? num_vars - (int)back : below(4) ? OWN : EMPTY;
         }
         op->after = i > 0 && below(8) == 0 ? (int)below(i) : -1;
+        op->empty = below(8) == 0;
         op->num_out = 1 + below(MOST_OUT);
         for (size_t k = 0; k < op->num_out; k++) {
             if (k > 0 && below(16) == 0)
@@ -109,6 +111,8 @@ static pdm_lg_node *make_op(size_t i)
     used = strlen(out);
     for (size_t k = 0; k < op->num_out; k++)
         used += (size_t)snprintf(out + used, sizeof out - used, "v%03d,", op->out[k]);
+    if (op->empty)
+        snprintf(out + used, sizeof out - used, "%s,", PDM_LG_EMPTY_VAR);
     return draft_op(op->eligible ? "yes" : "no", in, out);
 }
 
@@ -126,6 +130,8 @@ static void link_op(size_t i, pdm_lg_node **op_nodes, pdm_lg_node **var_nodes)
     }
     for (size_t k = 0; k < op->num_out; k++)
         draft_out(op_nodes[i], var_nodes[op->out[k]], NULL);
+    if (op->empty)
+        draft_out(op_nodes[i], draft_empty(PDM_LG_EMPTY_VAR), NULL);
     if (op->after >= 0) {
         pdm_lg_node *control = draft_control();
         draft_out(op_nodes[op->after], control, NULL);
