@@ -154,15 +154,6 @@ done:
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static bool is_made(const pdm_ir_constants *made, const char *name)
-{
-    for (size_t i = 0; i < made->made.n; i++) {
-        if (!strcmp(made->made.v[i].name, name))
-            return true;
-    }
-    return false;
-}
-
 /* The parameters that the new program has, from the headers of the old one's. */
 static pdm_status take_params(const pdm_model *from, const pdm_ir_constants *made, pdm_model *to,
                               pdm_diag_sink *sink)
@@ -175,7 +166,8 @@ static pdm_status take_params(const pdm_model *from, const pdm_ir_constants *mad
     if (!from->has_params)
         return PDM_OK;
     for (size_t i = 0; i < used->count; i++) {
-        if (pdm_params_next(&from->params, used->names[i], &at) || is_made(made, used->names[i]))
+        if (pdm_params_next(&from->params, used->names[i], &at) ||
+            pdm_ir_constants_made(made, used->names[i]))
             continue;
         loc.file = from->params_path;
         loc.var = used->names[i];

@@ -451,15 +451,6 @@ pdm_status pdm_api_load_params(pdm_model *model, const pdm_load_options *options
     return not_found(model, first_used(&list), options->params_optional, sink);
 }
 
-static const pdm_tensor *find_made(const pdm_ir_constants *made, const char *name)
-{
-    for (size_t i = 0; made && i < made->made.n; i++) {
-        if (!strcmp(made->made.v[i].name, name))
-            return &made->made.v[i].tensor;
-    }
-    return NULL;
-}
-
 static pdm_status copy_header(pdm_arena *arena, const pdm_param *p, const char *path,
                               pdm_param *out)
 {
@@ -482,7 +473,7 @@ pdm_status pdm_api_params_subset(const pdm_params *params, const pdm_ir_constant
     if (!out->items)
         return PDM_NOMEM;
     for (size_t i = 0; i < count; i++) {
-        const pdm_tensor *tensor = find_made(made, names[i]);
+        const pdm_tensor *tensor = made ? pdm_ir_constants_made(made, names[i]) : NULL;
         const pdm_param *p = tensor ? NULL : pdm_params_next(params, names[i], &at);
         if (!p && !tensor)
             return PDM_INTERNAL;

@@ -22,11 +22,6 @@ void pdm_ir_constants_begin(pdm_ir_constants *constants, pdm_ir_module *module,
 
 void pdm_ir_constants_end(pdm_ir_constants *constants)
 {
-    for (size_t i = 0; i < constants->tensors.n; i++)
-        pdm_tensor_deinit(&constants->tensors.v[i]);
-    PDM_VEC_FREE(&constants->tensors);
-    pdm_map_deinit(&constants->read);
-    pdm_map_deinit(&constants->names);
     constants->source = NULL;
 
 }
@@ -37,6 +32,7 @@ void pdm_ir_constants_deinit(pdm_ir_constants *constants)
     for (size_t i = 0; i < constants->made.n; i++)
         pdm_tensor_deinit(&constants->made.v[i].tensor);
     PDM_VEC_FREE(&constants->made);
+    pdm_map_deinit(&constants->names);
 }
 
 /* ---- what is known --------------------------------------------------------------------------- */
@@ -49,13 +45,12 @@ const char *pdm_ir_parameter_name(const pdm_ir_op *op)
     return name && name->kind == PDM_IR_ATTR_STR ? name->u.s.text : NULL;
 }
 
-static const pdm_tensor *find_made(const pdm_ir_constants *c, const char *name)
+const pdm_tensor *pdm_ir_constants_made(const pdm_ir_constants *constants, const char *name)
 {
-    for (size_t i = 0; i < c->made.n; i++) {
-        if (strcmp(c->made.v[i].name, name) == 0)
-            return &c->made.v[i].tensor;
-    }
-    return NULL;
+    const char *key = constants->made.n ? pdm_ir_str(constants->module->context, name) : NULL;
+    const pdm_map_entry *entry = pdm_map_find(&constants->names, key);
+
+    return entry && entry->value.num ? &constants->made.v[entry->value.num - 1].tensor : NULL;
 }
 
 /* Small enough to be computed without a thought. */
@@ -91,34 +86,20 @@ uint64_t pdm_ir_constant_bytes(const pdm_ir_constants *constants, const pdm_ir_v
 {
     const char *name = pdm_ir_parameter_name(pdm_ir_value_op(value));
     const pdm_ir_constant_source *source = constants->source;
-    const pdm_tensor *made = name ? find_made(constants, name) : NULL;
+    const pdm_tensor *made = name ? pdm_ir_constants_made(constants, name) : NULL;
 
     if (made)
         return pdm_tensor_bytes(made);
     return name && source->parameter_bytes ? source->parameter_bytes(source->user, name) : 0;
 }
 
-static pdm_status read_parameter(pdm_ir_constants *c, const char *name, pdm_tensor *out)
+static pdm_status read_parameter(const pdm_ir_constants *c, const char *name, pdm_tensor *out)
 {
-    const char *key = pdm_ir_str(c->module->context, name);
-    const pdm_tensor *made = find_made(c, name);
-    pdm_map_entry *entry = key ? pdm_map_put(&c->read, key) : NULL;
+    const pdm_tensor *made = pdm_ir_constants_made(c, name);
 
-    if (made) {
-        pdm_tensor_ref(out, made);
-        return PDM_OK;
-    }
-    if (!entry)
-        return PDM_NOMEM;
-    if (entry->value.num == 0) {
-        if (!PDM_VEC_PUSH(&c->tensors, (pdm_tensor){0}))
-            return PDM_NOMEM;
-        entry->value.num = c->tensors.n;
-        PDM_TRY(c->source->parameter(c->source->user, name, &c->tensors.v[c->tensors.n - 1]));
-    }
-    const pdm_tensor *read = &c->tensors.v[entry->value.num - 1];
-    if (read->dtype != PDM_UNDEFINED)
-        pdm_tensor_ref(out, read);
+    if (!made)
+        return c->source->parameter(c->source->user, name, out);
+    pdm_tensor_ref(out, made);
     return PDM_OK;
 }
 
@@ -263,17 +244,17 @@ static pdm_status enter_name(void *user, pdm_ir_op *op)
 /* A name that no parameter of the module has. */
 static const char *new_name(pdm_ir_constants *c, const char *after)
 {
+    const char *base = after && strlen(after) < 480 ? after : "constant", *name;
     char text[512];
-    const char *name;
 
     if (c->names.count == 0 &&
         pdm_ir_walk(c->module->op, PDM_IR_PRE_ORDER, enter_name, c) != PDM_OK)
         return NULL;
     for (unsigned n = 0;; n++) {
         if (n == 0)
-            snprintf(text, sizeof text, "%.480s_folded", after ? after : "constant");
+            snprintf(text, sizeof text, "%s_folded", base);
         else
-            snprintf(text, sizeof text, "%.480s_folded_%u", after ? after : "constant", n);
+            snprintf(text, sizeof text, "%s_folded_%u", base, n);
         name = pdm_ir_str(c->module->context, text);
         if (!name || !pdm_map_find(&c->names, name))
             break;
@@ -281,7 +262,7 @@ static const char *new_name(pdm_ir_constants *c, const char *after)
     return name && pdm_map_put(&c->names, name) ? name : NULL;
 }
 
-/* Parameters stand at the beginning, in the order in which they were made. */
+/* It stands at the beginning, as parameters do. */
 static pdm_ir_value *make_parameter(pdm_ir_constants *c, const pdm_tensor *tensor, pdm_ir_type type,
                                     const char *after)
 {
@@ -309,15 +290,10 @@ static pdm_ir_value *make_parameter(pdm_ir_constants *c, const pdm_tensor *tenso
     pdm_ir_op *op = pdm_ir_op_create(context, &state);
     if (!op)
         return NULL;
-    pdm_ir_op *first = c->module->block->first;
-    while (first && PDM_IR_IS(first, builtin, parameter))
-        first = first->next;
-    if (first)
-        pdm_ir_op_insert_before(op, first);
-    else
-        pdm_ir_block_append(c->module->block, op);
+    pdm_ir_block_prepend(c->module->block, op);
     pdm_tensor_ref(&made.tensor, tensor);
     c->made.v[c->made.n++] = made;
+    pdm_map_find(&c->names, name)->value.num = c->made.n;
     return pdm_ir_op_result(op, 0);
 }
 

@@ -34,16 +34,16 @@ typedef struct pdm_ir_constants {
     pdm_ir_module *module;
     const pdm_ir_constant_source *source;
     PDM_VEC(pdm_ir_made_constant) made;
-    pdm_map read;  /* interned names of parameters that were read → place in `tensors` from 1 */
-    PDM_VEC(pdm_tensor) tensors;
-    pdm_map names; /* all names of parameters, when one was made */
+    pdm_map names;     /* interned names of all parameters, once one was made: its place in `made` from 1, or 0 */
 } pdm_ir_constants;
 
 void pdm_ir_constants_init(pdm_ir_constants *constants);
 void pdm_ir_constants_deinit(pdm_ir_constants *constants);
 void pdm_ir_constants_begin(pdm_ir_constants *constants, pdm_ir_module *module,
                             const pdm_ir_constant_source *source);
-void pdm_ir_constants_end(pdm_ir_constants *constants); /* drops what was read */
+void pdm_ir_constants_end(pdm_ir_constants *constants);
+/* The data of a parameter that a pass made; NULL: none did. */
+const pdm_tensor *pdm_ir_constants_made(const pdm_ir_constants *constants, const char *name);
 
 /* Whether a value is a parameter with data, or made of nothing by a pure op. Values that are
  * written are the caller's to leave out. */

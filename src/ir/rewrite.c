@@ -201,7 +201,8 @@ pdm_ir_op *pdm_ir_rw_maker(const pdm_ir_rewriter *rw, const pdm_ir_value *value,
     if (!op || op->block != rw->at->block || pdm_ir_rw_is_written(rw, value) ||
         reads_written(rw, op))
         return NULL;
-    if (only_use && pdm_ir_value_num_uses(value) != 1)
+    const pdm_ir_use *use = pdm_ir_value_first_use(value);
+    if (only_use && (!use || use->next))
         return NULL;
     for (uint32_t i = 0; only_use && i < op->num_results; i++) {
         if (pdm_ir_op_result(op, i) != value && pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
