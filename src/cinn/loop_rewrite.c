@@ -12,7 +12,7 @@ typedef struct rewriting {
 
 static const pdm_loop_expr *rewrite(rewriting *r, const pdm_loop_expr *e)
 {
-    const pdm_loop_expr *args[PDM_MAX_RANK];
+    const pdm_loop_expr *args[PDM_MAX_RANK] = {NULL};
     bool same = true;
 
     if (!e || e->id >= r->count || e->num_args > PDM_MAX_RANK)

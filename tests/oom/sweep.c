@@ -194,108 +194,95 @@ static pdm_status run_twice(pdm_context *context, const pdm_plan *plan, const pd
     return status;
 }
 
-static pdm_status run(const char *model_path)
+typedef struct opened {
+    pdm_context *context;
+    pdm_model *model;
+    pdm_bundle *io;
+} opened;
+
+/* Its inputs are read without failures: see read_io. */
+static pdm_status open_model(const char *model_path, opened *out)
 {
     const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
-    pdm_context *context = NULL;
-    pdm_model *model = NULL;
-    pdm_plan *plan = NULL;
-    pdm_bundle *io = NULL;
     char io_path[1100];
-    pdm_status status = pdm_context_create(&options, &context);
+    pdm_status status = pdm_context_create(&options, &out->context);
 
     snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
     if (status == PDM_OK)
-        status = pdm_model_load(context, model_path, NULL, &model);
+        status = pdm_model_load(out->context, model_path, NULL, &out->model);
+    heap.paused = true;
     if (status == PDM_OK)
-        status = pdm_plan_create(model, NULL, &plan);
-    heap.paused = true; /* see read_io */
-    if (status == PDM_OK)
-        status = pdm_bundle_read(context, io_path, &io);
+        status = pdm_bundle_read(out->context, io_path, &out->io);
     heap.paused = false;
-    if (status == PDM_OK)
-        status = run_twice(context, plan, io);
-    pdm_bundle_destroy(io);
-    pdm_plan_destroy(plan);
-    pdm_model_destroy(model);
-    pdm_context_destroy(context);
     return status;
 }
 
-/* As it is, without a translation. */
-static pdm_status run_legacy(const char *model_path)
+static void close_model(opened *o)
 {
-    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
-    pdm_context *context = NULL;
-    pdm_model *model = NULL;
-    pdm_bundle *io = NULL, *outputs = NULL;
-    char io_path[1100];
-    pdm_status status = pdm_context_create(&options, &context);
+    pdm_bundle_destroy(o->io);
+    pdm_model_destroy(o->model);
+    pdm_context_destroy(o->context);
+}
 
-    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
+static pdm_status run(const char *model_path)
+{
+    opened o = {0};
+    pdm_plan *plan = NULL;
+    pdm_status status = open_model(model_path, &o);
+
     if (status == PDM_OK)
-        status = pdm_model_load(context, model_path, NULL, &model);
-    heap.paused = true; /* see read_io */
+        status = pdm_plan_create(o.model, NULL, &plan);
     if (status == PDM_OK)
-        status = pdm_bundle_read(context, io_path, &io);
-    heap.paused = false;
+        status = run_twice(o.context, plan, o.io);
+    pdm_plan_destroy(plan);
+    close_model(&o);
+    return status;
+}
+
+static pdm_status run_as_it_is(const opened *o, const pdm_model *model)
+{
+    pdm_bundle *outputs = NULL;
+    pdm_status status = pdm_bundle_create(o->context, &outputs);
+
     if (status == PDM_OK)
-        status = pdm_bundle_create(context, &outputs);
-    if (status == PDM_OK)
-        status = pdm_model_run_legacy(model, NULL, io, outputs);
+        status = pdm_model_run_legacy(model, NULL, o->io, outputs);
     if (status == PDM_OK)
         status = pdm_bundle_write(outputs, program_path, false);
     pdm_bundle_destroy(outputs);
-    pdm_bundle_destroy(io);
-    pdm_model_destroy(model);
-    pdm_context_destroy(context);
+    return status;
+}
+
+/* Without a translation. */
+static pdm_status run_legacy(const char *model_path)
+{
+    opened o = {0};
+    pdm_status status = open_model(model_path, &o);
+
+    if (status == PDM_OK)
+        status = run_as_it_is(&o, o.model);
+    close_model(&o);
     return status;
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
 /* The main program with its launches: each compiles its subgraph. */
-static pdm_status run_launched(pdm_context *context, const pdm_model *main, const pdm_bundle *io)
-{
-    pdm_bundle *outputs = NULL;
-    pdm_status status = pdm_bundle_create(context, &outputs);
-
-    if (status == PDM_OK)
-        status = pdm_model_run_legacy(main, NULL, io, outputs);
-    if (status == PDM_OK)
-        status = pdm_bundle_write(outputs, program_path, false);
-    pdm_bundle_destroy(outputs);
-    return status;
-}
-
 static pdm_status launch(const char *model_path)
 {
-    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
-    pdm_context *context = NULL;
-    pdm_model *model = NULL, *main = NULL;
+    opened o = {0};
+    pdm_model *main = NULL;
     pdm_graph *graph = NULL;
-    pdm_bundle *io = NULL;
-    char io_path[1100];
-    pdm_status status = pdm_context_create(&options, &context);
+    pdm_status status = open_model(model_path, &o);
 
-    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
     if (status == PDM_OK)
-        status = pdm_model_load(context, model_path, NULL, &model);
+        status = pdm_graph_create(o.model, NULL, &graph);
     if (status == PDM_OK)
-        status = pdm_graph_create(model, NULL, &graph);
+        status = pdm_graph_model(graph, o.model, &main);
     if (status == PDM_OK)
-        status = pdm_graph_model(graph, model, &main);
-    heap.paused = true; /* see read_io */
-    if (status == PDM_OK)
-        status = pdm_bundle_read(context, io_path, &io);
-    heap.paused = false;
-    if (status == PDM_OK)
-        status = run_launched(context, main, io);
-    pdm_bundle_destroy(io);
+        status = run_as_it_is(&o, main);
     pdm_model_destroy(main);
     pdm_graph_destroy(graph);
-    pdm_model_destroy(model);
-    pdm_context_destroy(context);
+    close_model(&o);
     return status;
 }
 
@@ -367,29 +354,16 @@ static pdm_status read_io(const char *model_path)
 /* The legacy program and its translation, which agree. */
 static pdm_status bisect(const char *model_path)
 {
-    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
-    pdm_context *context = NULL;
-    pdm_model *model = NULL;
-    pdm_bundle *io = NULL;
+    opened o = {0};
     pdm_bisection *found = NULL;
-    char io_path[1100];
-    pdm_status status = pdm_context_create(&options, &context);
+    pdm_status status = open_model(model_path, &o);
 
-    snprintf(io_path, sizeof io_path, "%s/io.npz", model_path);
     if (status == PDM_OK)
-        status = pdm_model_load(context, model_path, NULL, &model);
-    heap.paused = true; /* see read_io */
-    if (status == PDM_OK)
-        status = pdm_bundle_read(context, io_path, &io);
-    heap.paused = false;
-    if (status == PDM_OK)
-        status = pdm_bisect(model, NULL, NULL, io, &found);
+        status = pdm_bisect(o.model, NULL, NULL, o.io, &found);
     if (status == PDM_OK && (found->found || found->differs))
         status = PDM_INTERNAL;
     pdm_bisection_destroy(found);
-    pdm_bundle_destroy(io);
-    pdm_model_destroy(model);
-    pdm_context_destroy(context);
+    close_model(&o);
     return status;
 }
 
