@@ -66,26 +66,6 @@ static effect effect_of(const pdm_ir_op *op)
     return inside;
 }
 
-/* ---- constants ------------------------------------------------------------------------------- */
-
-static bool is_constant(const grouping *g, const pdm_ir_op *op)
-{
-    const uint16_t flags = op->info->desc ? op->info->desc->flags : 0;
-
-    if (PDM_IR_IS(op, builtin, parameter))
-        return true;
-    if ((flags & (PDM_IR_PURE | PDM_IR_RANDOM)) != PDM_IR_PURE || op->num_regions > 0 ||
-        PDM_IR_IS(op, pd_op, data) || PDM_IR_IS(op, pd_op, feed))
-        return false;
-    for (uint32_t i = 0; i < op->num_operands; i++) {
-        const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
-        const pdm_ir_op *maker = v ? pdm_ir_value_op(v) : NULL;
-        if (v && (!maker || !pdm_map_find(&g->constants, maker)))
-            return false;
-    }
-    return true;
-}
-
 /* ---- the block as a graph -------------------------------------------------------------------- */
 
 static uint32_t number_of(const grouping *g, const pdm_ir_op *op)
@@ -145,7 +125,7 @@ static pdm_status gather(grouping *g, pdm_ir_block *block)
         segment += e == BARRIER;
         *me = (node){.op = op, .ordered = e == ORDERED, .segment = segment, .parent = n};
         segment += e == BARRIER;
-        if (is_constant(g, op) && !pdm_map_put(&g->constants, op))
+        if (pdm_cinn_is_constant(&g->constants, op) && !pdm_map_put(&g->constants, op))
             return PDM_NOMEM;
         me->eligible =
             e == NO_EFFECT && !pdm_map_find(&g->constants, op) && pdm_cinn_rule_of(op) != NULL;

@@ -19,7 +19,7 @@ PDM_MUST_USE pdm_status pdm_cinn_group_module(pdm_ir_module *module,
 
 typedef struct pdm_cinn_group_stats {
     size_t groups, grouped; /* groups, and ops in them */
-    size_t ops;             /* in and outside of groups; parameters, inputs and the like aside */
+    size_t ops;             /* in and outside of groups; inputs, constants and the like aside */
 } pdm_cinn_group_stats;
 
 PDM_MUST_USE pdm_status pdm_cinn_group_count(const pdm_ir_module *module,

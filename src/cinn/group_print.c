@@ -170,24 +170,33 @@ static bool is_silent(const pdm_ir_op *op)
     return false;
 }
 
+typedef struct counter {
+    pdm_cinn_group_stats stats;
+    pdm_map constants;
+} counter;
+
 static pdm_status count(void *user, pdm_ir_op *op)
 {
-    pdm_cinn_group_stats *stats = user;
+    counter *c = user;
     const pdm_ir_op *parent = pdm_ir_op_parent(op);
 
-    stats->groups += pdm_cinn_is_group(op);
+    c->stats.groups += pdm_cinn_is_group(op);
+    if (pdm_cinn_is_constant(&c->constants, op))
+        return pdm_map_put(&c->constants, op) ? PDM_OK : PDM_NOMEM;
     if (is_silent(op))
         return PDM_OK;
-    stats->ops++;
-    stats->grouped += parent && pdm_cinn_is_group(parent);
+    c->stats.ops++;
+    c->stats.grouped += parent && pdm_cinn_is_group(parent);
     return PDM_OK;
 }
 
 pdm_status pdm_cinn_group_count(const pdm_ir_module *module, pdm_cinn_group_stats *out_stats)
 {
-    pdm_cinn_group_stats stats = {0};
+    counter c = {.stats = {0}};
+    const pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, count, &c);
 
-    PDM_TRY(pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, count, &stats));
-    *out_stats = stats;
-    return PDM_OK;
+    pdm_map_deinit(&c.constants);
+    if (status == PDM_OK)
+        *out_stats = c.stats;
+    return status;
 }

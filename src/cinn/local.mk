@@ -26,6 +26,7 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/rule_index.c \
 	src/cinn/rule_norm.c \
 	src/cinn/rule_pointwise.c \
+	src/cinn/rule_reduce.c \
 	src/cinn/rules.c \
 	src/cinn/rules.def \
 	src/cinn/rules.h \

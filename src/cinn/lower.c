@@ -1,5 +1,6 @@
 #include "cinn/lower.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct value {
     double number;
     bool store;          /* it gets a buffer */
     uint32_t output;     /* the first output that it is; NO_BUFFER: none */
+    uint32_t parts[PDM_CINN_MAX_PARTS]; /* buffers of its reductions, once there */
     uint32_t buffer;     /* where it can be read from now on; NO_BUFFER: nowhere */
     /* The element that was asked for last: most are asked for again with the same indices. */
     const pdm_loop_expr *at[PDM_MAX_RANK], *element;
@@ -278,6 +280,14 @@ static pdm_status find_shapes(pdm_cinn_lower *l)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
+static const pdm_loop_expr *read_buffer(pdm_cinn_lower *l, uint32_t buffer,
+                                        const pdm_loop_expr *const *indices)
+{
+    for (size_t i = 0; i < l->written.n; i++)
+        l->reads_written = l->reads_written || l->written.v[i] == buffer;
+    return pdm_loop_load(l->fn, buffer, indices);
+}
+
 const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *ir,
                                       const pdm_loop_expr *const *indices)
 {
@@ -288,16 +298,25 @@ const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *ir,
         return NULL;
     if (v->constant)
         return pdm_loop_number(l->fn, v->shape.dtype, v->number);
-    if (v->buffer != NO_BUFFER) {
-        for (size_t i = 0; i < l->written.n; i++)
-            l->reads_written = l->reads_written || l->written.v[i] == v->buffer;
-        return pdm_loop_load(l->fn, v->buffer, indices);
-    }
+    if (v->buffer != NO_BUFFER)
+        return read_buffer(l, v->buffer, indices);
     if (v->element && memcmp(v->at, indices, size) == 0)
         return v->element;
     memcpy(v->at, indices, size);
     v->element = pdm_cinn_rule_of(v->op)->element(l, v->op, indices);
     return v->element;
+}
+
+const pdm_loop_expr *pdm_cinn_part_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+                                         const pdm_loop_expr *const *indices)
+{
+    const uint32_t buffer = find(l, pdm_ir_op_result(op, 0))->parts[number];
+    const pdm_loop_expr *at[PDM_MAX_RANK];
+
+    for (uint32_t d = 0; d < l->fn->buffers.v[buffer].rank; d++)
+        at[d] = pdm_loop_is_int(l->fn->buffers.v[buffer].dims[d], 1) ? pdm_loop_index(l->fn, 0)
+                                                                     : indices[d];
+    return read_buffer(l, buffer, at);
 }
 
 /* ---- which values are stored ----------------------------------------------------------------- */
@@ -323,6 +342,9 @@ static pdm_status choose_stored(pdm_cinn_lower *l)
     for (size_t i = 0; i < l->values.n; i++) {
         const value *v = &l->values.v[i];
         const pdm_cinn_rule *rule = v->op ? pdm_cinn_rule_of(v->op) : NULL;
+        /* What is read for several reductions, or by each element of many. */
+        if (rule && rule->parts > 1 && find(l, pdm_ir_op_operand_value(v->op, 0))->op)
+            find(l, pdm_ir_op_operand_value(v->op, 0))->store = true;
         for (uint32_t k = 0; rule && rule->kind == PDM_CINN_BROADCAST && k < rule->tensors; k++) {
             value *from = find(l, pdm_ir_op_operand_value(v->op, k));
             if (from->op && repeats(&from->shape, &v->shape))
@@ -374,7 +396,9 @@ static void close_nest(pdm_cinn_lower *l, nest *n)
 {
     pdm_loop_stmt *stmt = n->body;
 
-    for (uint32_t d = n->shape ? n->shape->rank : 0; d-- > 0;) {
+    if (!n->shape)
+        return;
+    for (uint32_t d = n->shape->rank; d-- > 0;) {
         if (!pdm_loop_is_int(n->shape->dims[d], 1))
             stmt = pdm_loop_for(l->fn, n->vars[d], n->shape->dims[d], stmt);
     }
@@ -393,6 +417,96 @@ static pdm_status store(pdm_cinn_lower *l, nest *n, uint32_t buffer, const pdm_l
     return l->fn->status;
 }
 
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static double start_of(pdm_cinn_combine combine)
+{
+    switch (combine) {
+    case PDM_CINN_SUM:
+        return 0;
+    case PDM_CINN_MAX:
+    case PDM_CINN_LARGER:
+        return -INFINITY;
+    case PDM_CINN_MIN:
+        break;
+    }
+    return INFINITY;
+}
+
+static const pdm_loop_expr *combine(pdm_loop_fn *fn, pdm_cinn_combine how, const pdm_loop_expr *sum,
+                                    const pdm_loop_expr *term)
+{
+    const bool larger = how == PDM_CINN_MAX;
+
+    if (how == PDM_CINN_SUM)
+        return pdm_loop_binary(fn, PDM_LOOP_ADD, sum, term);
+    if (how == PDM_CINN_LARGER)
+        return pdm_loop_binary(fn, PDM_LOOP_MAX, term, sum);
+    const pdm_loop_expr *is_nan = pdm_loop_binary(fn, PDM_LOOP_NE, sum, sum);
+    const pdm_loop_expr *stays =
+        pdm_loop_binary(fn, PDM_LOOP_LT, larger ? term : sum, larger ? sum : term);
+    return pdm_loop_select(fn, pdm_loop_binary(fn, PDM_LOOP_OR, is_nan, stays), sum, term);
+}
+
+/* Loops that store a reduction: over what stays, and inside of them over what goes. */
+static pdm_status make_part(pdm_cinn_lower *l, value *v, uint32_t number, const char *name)
+{
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(v->op);
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(v->op, 0));
+    const pdm_loop_expr *one = pdm_loop_index(l->fn, 1), *zero = pdm_loop_index(l->fn, 0);
+    const pdm_loop_expr *dims[PDM_MAX_RANK], *to[PDM_MAX_RANK], *from[PDM_MAX_RANK];
+    uint32_t vars[PDM_MAX_RANK] = {0};
+    pdm_cinn_part part = {.dtype = PDM_F64};
+
+    if (!rule->part(l, v->op, number, &part))
+        return PDM_UNSUPPORTED;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const bool loop = !pdm_loop_is_int(x->dims[d], 1);
+        dims[d] = part.reduced[d] ? one : x->dims[d];
+        vars[d] = l->fn->num_vars;
+        from[d] = loop ? pdm_loop_var(l->fn, l->fn->num_vars++) : zero;
+        to[d] = part.reduced[d] ? zero : from[d];
+    }
+    const uint32_t buffer = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_TEMP, part.dtype, x->rank, dims);
+    const pdm_loop_expr *term = rule->term(l, v->op, number, from);
+    if (!term || l->fn->status != PDM_OK)
+        return l->fn->status != PDM_OK ? l->fn->status : PDM_UNSUPPORTED;
+    const pdm_loop_expr *sum = pdm_loop_load(l->fn, buffer, to);
+    pdm_loop_stmt *inner = pdm_loop_store(
+        l->fn, buffer, to,
+        combine(l->fn, part.combine, sum, pdm_loop_cast(l->fn, part.dtype, term)));
+    for (uint32_t d = x->rank; d-- > 0;) {
+        if (part.reduced[d] && from[d] != zero)
+            inner = pdm_loop_for(l->fn, vars[d], x->dims[d], inner);
+    }
+    pdm_loop_stmt *all = pdm_loop_store(
+        l->fn, buffer, to, pdm_loop_number(l->fn, part.dtype, start_of(part.combine)));
+    pdm_loop_append(&all, inner);
+    for (uint32_t d = x->rank; d-- > 0;) {
+        if (!part.reduced[d] && from[d] != zero)
+            all = pdm_loop_for(l->fn, vars[d], x->dims[d], all);
+    }
+    if (l->fn->status == PDM_OK)
+        pdm_loop_append(&l->fn->body, all);
+    v->parts[number] = buffer;
+    return l->fn->status;
+}
+
+static pdm_status make_parts(pdm_cinn_lower *l, nest *n, value *v, size_t *temps)
+{
+    char name[24];
+
+    close_nest(l, n);
+    l->written.n = 0;
+    for (uint32_t i = 0; i < pdm_cinn_rule_of(v->op)->parts; i++) {
+        snprintf(name, sizeof name, "t%zu", (*temps)++);
+        PDM_TRY(make_part(l, v, i, name));
+    }
+    return PDM_OK;
+}
+
+/* ---- all loops ------------------------------------------------------------------------------- */
+
 /* Values that are stored come in the order of the ops; neighbours of one shape share loops. */
 static pdm_status make_loops(pdm_cinn_lower *l, nest *n)
 {
@@ -400,6 +514,8 @@ static pdm_status make_loops(pdm_cinn_lower *l, nest *n)
 
     for (size_t i = 0, temps = 0; i < l->values.n; i++) {
         value *v = &l->values.v[i];
+        if (v->op && pdm_cinn_rule_of(v->op)->parts > 0)
+            PDM_TRY(make_parts(l, n, v, &temps));
         if (!v->op || (!v->store && v->output == NO_BUFFER))
             continue;
         if (n->shape && !same_shape(n->shape, &v->shape))

@@ -13,13 +13,27 @@
 #define pdm_cinn_value_none NULL
 
 static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
-#define PDM_CINN_RULE(op, kind, tensors, types, fits, shape, element, value)                       \
-    [PDM_IR_OP_pd_op_##op] = {PDM_CINN_##kind,         tensors,                                    \
-                              types,                   pdm_cinn_fits_##fits,                       \
-                              pdm_cinn_shape_##shape,  pdm_cinn_element_##element,                 \
-                              pdm_cinn_value_##value},
+#define PDM_CINN_RULE(op, kind_, tensors_, types_, fits_, shape_, element_, value_)                \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_##kind_,                                            \
+                              .tensors = tensors_,                                                 \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_##shape_,                                    \
+                              .element = pdm_cinn_element_##element_,                              \
+                              .value = pdm_cinn_value_##value_},
+#define PDM_CINN_REDUCE_RULE(op, tensors_, types_, fits_, shape_, element_, parts_, part_, term_)  \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_REDUCTION,                                          \
+                              .tensors = tensors_,                                                 \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_##shape_,                                    \
+                              .element = pdm_cinn_element_##element_,                              \
+                              .parts = parts_,                                                     \
+                              .part = pdm_cinn_part_##part_,                                       \
+                              .term = pdm_cinn_term_##term_},
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
+#undef PDM_CINN_REDUCE_RULE
 };
 
 const char *pdm_cinn_kind_name(pdm_cinn_kind kind)
@@ -73,6 +87,24 @@ static bool number_of(pdm_ir_attr attr, double *out)
         *out = attr->kind == PDM_IR_ATTR_BOOL ? attr->u.b : attr->u.i != 0;
     else
         return false;
+    return true;
+}
+
+bool pdm_cinn_is_constant(const pdm_map *constants, const pdm_ir_op *op)
+{
+    const uint16_t flags = op->info->desc ? op->info->desc->flags : 0;
+
+    if (PDM_IR_IS(op, builtin, parameter))
+        return true;
+    if ((flags & (PDM_IR_PURE | PDM_IR_RANDOM)) != PDM_IR_PURE || op->num_regions > 0 ||
+        PDM_IR_IS(op, pd_op, data) || PDM_IR_IS(op, pd_op, feed))
+        return false;
+    for (uint32_t i = 0; i < op->num_operands; i++) {
+        const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
+        const pdm_ir_op *maker = v ? pdm_ir_value_op(v) : NULL;
+        if (v && (!maker || !pdm_map_find(constants, maker)))
+            return false;
+    }
     return true;
 }
 

@@ -42,6 +42,29 @@ typedef const pdm_loop_expr *(*pdm_cinn_element_fn)(pdm_cinn_lower *l, const pdm
 typedef const pdm_loop_expr *(*pdm_cinn_value_fn)(pdm_loop_fn *fn, const pdm_ir_op *op,
                                                   const pdm_loop_expr *const *x);
 
+/* How terms are combined. MAX, MIN: NaN stays; LARGER: it does not. */
+typedef enum pdm_cinn_combine {
+    PDM_CINN_SUM,
+    PDM_CINN_MAX,
+    PDM_CINN_MIN,
+    PDM_CINN_LARGER
+} pdm_cinn_combine;
+
+/* A reduction that an op needs: over some axes of its first operand, in the type that it is
+ * accumulated and stored in. */
+typedef struct pdm_cinn_part {
+    pdm_cinn_combine combine;
+    pdm_dtype dtype;
+    bool reduced[PDM_MAX_RANK];
+} pdm_cinn_part;
+
+typedef bool (*pdm_cinn_part_fn)(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+                                 pdm_cinn_part *out);
+/* indices: of the first operand. Parts of smaller numbers are there. */
+typedef const pdm_loop_expr *(*pdm_cinn_term_fn)(pdm_cinn_lower *l, const pdm_ir_op *op,
+                                                 uint32_t number,
+                                                 const pdm_loop_expr *const *indices);
+
 typedef struct pdm_cinn_rule {
     pdm_cinn_kind kind;
     uint32_t tensors;  /* leading operands that are computed with; the others are constants */
@@ -50,13 +73,20 @@ typedef struct pdm_cinn_rule {
     pdm_cinn_shape_fn shape;
     pdm_cinn_element_fn element;
     pdm_cinn_value_fn value;
+    uint32_t parts; /* reductions; part and term tell them */
+    pdm_cinn_part_fn part;
+    pdm_cinn_term_fn term;
 } pdm_cinn_rule;
 
-enum { PDM_CINN_MAX_TENSORS = 5 };
+enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_PARTS = 2 };
 
 /* The rule of an op that may be in a group: its element types are known and taken, ranks are known,
  * attributes fit. NULL: it may not. */
 const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op);
+
+/* Whether an op is computed once, when a plan is made: what it reads are parameters and results of such
+ * ops, which `constants` has (ops as keys). */
+bool pdm_cinn_is_constant(const pdm_map *constants, const pdm_ir_op *op);
 
 /* ---- for rules ------------------------------------------------------------------------------- */
 
@@ -67,6 +97,9 @@ bool pdm_cinn_constant(const pdm_ir_value *value, double *out);
 const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *value,
                                       const pdm_loop_expr *const *indices);
 const pdm_cinn_shape *pdm_cinn_shape_of(pdm_cinn_lower *l, const pdm_ir_value *value);
+/* What a part is at some indices of the first operand (those of reduced axes do not matter). */
+const pdm_loop_expr *pdm_cinn_part_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+                                         const pdm_loop_expr *const *indices);
 pdm_loop_fn *pdm_cinn_fn(pdm_cinn_lower *l);
 /* Two dims must be equal: false when they are known not to be. */
 bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm_loop_expr *b);
@@ -79,7 +112,16 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
                                                     const pdm_loop_expr *const *);                 \
     const pdm_loop_expr *pdm_cinn_value_##value(pdm_loop_fn *, const pdm_ir_op *,                  \
                                                 const pdm_loop_expr *const *);
+#define PDM_CINN_REDUCE_RULE(op, tensors, types, fits, shape, element, parts, part, term)          \
+    bool pdm_cinn_fits_##fits(const pdm_ir_op *);                                                  \
+    bool pdm_cinn_shape_##shape(pdm_cinn_lower *, const pdm_ir_op *, pdm_cinn_shape *);            \
+    const pdm_loop_expr *pdm_cinn_element_##element(pdm_cinn_lower *, const pdm_ir_op *,           \
+                                                    const pdm_loop_expr *const *);                 \
+    bool pdm_cinn_part_##part(pdm_cinn_lower *, const pdm_ir_op *, uint32_t, pdm_cinn_part *);     \
+    const pdm_loop_expr *pdm_cinn_term_##term(pdm_cinn_lower *, const pdm_ir_op *, uint32_t,       \
+                                              const pdm_loop_expr *const *);
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
+#undef PDM_CINN_REDUCE_RULE
 
 #endif

@@ -51,6 +51,32 @@ bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_ex
     return pdm_loop_rewrite(fn, stmt, replace_var, with);
 }
 
+/* ---- independence ---------------------------------------------------------------------------- */
+
+/* Loops are made so that a store whose index depends on a variable goes to another place for each
+ * value of it. A buffer that is stored is read only where it was stored in the same turn. */
+static bool stores_elsewhere(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt, uint32_t var)
+{
+    for (; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR) {
+            if (!stores_elsewhere(fn, stmt->body, var))
+                return false;
+            continue;
+        }
+        bool depends = false;
+        for (uint32_t i = 0; i < pdm_loop_num_indices(fn, stmt->buffer); i++)
+            depends = depends || index_mentions(stmt->indices[i], var);
+        if (!depends)
+            return false;
+    }
+    return true;
+}
+
+bool pdm_loop_is_independent(const pdm_loop_fn *fn, const pdm_loop_stmt *loop)
+{
+    return loop->kind == PDM_LOOP_FOR && stores_elsewhere(fn, loop->body, loop->var);
+}
+
 /* ---- fuse ------------------------------------------------------------------------------------ */
 
 static pdm_loop_stmt *only_loop(const pdm_loop_stmt *outer)
