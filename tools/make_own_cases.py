@@ -990,6 +990,69 @@ for bits in (8, 4):
                   {"weight_dtype": "int%d" % bits, "arch": arch, "group_size": size})
 
 
+# ---- other ops for GPUs: from their documents --------------------------------------------------------------------
+
+I64 = np.int64
+known("number_count__doc", "number_count", {"numbers": I64([[0, 2], [0, 2]])}, {"Out": I64([2, 0, 2, 0, 0, 0])}, {"upper_range": 6})
+known("number_count__outside", "number_count", {"numbers": np.int32([3, -1, 1, 9, 3])}, {"Out": np.int32([0, 1, 0, 2])}, {"upper_range": 4})
+known("limit_by_capacity__doc", "limit_by_capacity", {"expert_count": I64([1, 2, 2, 8, 3, 6]), "capacity": I64([5, 5, 5])},
+      {"Out": I64([1, 2, 2, 4, 3, 3])}, {"n_worker": 2})
+known("prune_gate_by_capacity__doc", "prune_gate_by_capacity",
+      {"GateIdx": I64([1, 3, 3, 3, 3, 2, 1, 1]), "ExpertCount": I64([0, 3, 1, 3, 0, 0, 0, 0])}, {"NewGateIdx": I64([1, 3, 3, 3, -1, 2, 1, 1])},
+      {"n_expert": 8, "n_worker": 1})
+known("assign_pos__doc", "assign_pos", {"X": I64([[0, 2], [0, 2]]), "cum_count": I64([2, 2, 4, 4]), "eff_num_len": I64([4])},
+      {"Out": I64([2, 0, 3, 1])}, declared={"Out": [-1]})
+known("random_routing__two", "random_routing",
+      {"Prob": np.float32([0.5, 0.3, 0.9]), "TopK_Value": np.float32([[0.8, 0.2], [0.6, 0.4], [0.5, 0.45]]),
+       "TopK_Idx": I64([[1, 0], [2, 3], [0, 2]])}, {"Out": I64([[1, -1], [2, 3], [0, 2]])})
+
+
+def correlate(a, b, pad, reach, step, stride):
+    a, b = (np.pad(v.astype("float64"), ((0, 0), (0, 0), (pad, pad), (pad, pad))) for v in (a, b))
+    high, wide = (n - 2 * reach for n in a.shape[2:])
+    inside = lambda v, y, x: v[:, :, reach + y:reach + y + high, reach + x:reach + x + wide][:, :, ::stride, ::stride]
+    moves = range(-(reach // step) * step, reach + 1, step)
+    return np.stack([(inside(a, 0, 0) * inside(b, y, x)).mean(1) for y in moves for x in moves], 1).astype("float32")
+
+
+for name, shape, (pad, reach, step, stride) in (("plain", (2, 3, 6, 7), (4, 4, 1, 1)), ("steps", (1, 2, 9, 8), (4, 4, 2, 1)),
+                                                ("stride", (1, 4, 9, 8), (3, 2, 1, 2))):
+    rng = np.random.RandomState(pad + step)
+    a, b = rng.randn(*shape).astype("float32"), rng.randn(*shape).astype("float32")
+    known("correlation__" + name, "correlation", {"Input1": a, "Input2": b}, {"Output": correlate(a, b, pad, reach, step, stride)},
+          {"pad_size": pad, "kernel_size": 1, "max_displacement": reach, "stride1": stride, "stride2": step, "corr_type_multiply": 1})
+
+
+def attend_to(q, k, v, offset, columns, padding=None, mask=None):
+    seen = np.zeros(q.shape[:2] + (q.shape[2],) * 2, bool)
+    for b, h, i in np.ndindex(*q.shape[:3]):
+        seen[b, h, i, columns[b, h, offset[b, h, i]:offset[b, h, i + 1]]] = True
+    seen &= True if padding is None else padding[:, None, None, :] != 0
+    seen &= True if mask is None else mask != 0
+    score = np.where(seen, q.astype("float64") @ k.swapaxes(2, 3) / np.sqrt(q.shape[3]), -np.inf)
+    weight = np.exp(score - score.max(-1, keepdims=True))
+    return (weight / weight.sum(-1, keepdims=True) @ v).astype("float32")
+
+
+rng = np.random.RandomState(5)
+Q, K, V = (rng.randn(2, 2, 4, 3).astype("float32") for _ in range(3))
+OFFSET = np.tile(I32([0, 2, 4, 7, 8]), (2, 2, 1))
+COLUMNS = np.tile(I32([0, 1, 0, 1, 1, 2, 3, 3]), (2, 2, 1))
+ROWS = {"Q": Q, "K": K, "V": V, "Offset": OFFSET, "Columns": COLUMNS}
+PADDING, MASK = np.float32([[1, 1, 0, 1], [1, 1, 1, 1]]), np.float32([[1, 0, 1, 1], [1] * 4, [1] * 4, [1] * 4])
+known("sparse_attention__plain", "sparse_attention", ROWS, {"Out": attend_to(Q, K, V, OFFSET, COLUMNS)})
+known("sparse_attention__masks", "sparse_attention", dict(ROWS, KeyPaddingMask=PADDING, AttnMask=MASK),
+      {"Out": attend_to(Q, K, V, OFFSET, COLUMNS, PADDING, MASK)})
+known("apply_per_channel_scale__plain", "apply_per_channel_scale", {"x": Q[0, 0], "scales": V[0, 0, 0]}, {"out": Q[0, 0] * V[0, 0, 0]})
+
+X = rng.randn(2, 3, 4, 6).astype("float32")
+known("max_pool2d_v2__nchw", "max_pool2d_v2", {"x": X}, {"out": X.reshape(2, 3, 2, 2, 3, 2).max((3, 5))},
+      {"kernel_size": [2, 2], "strides": [2, 2], "paddings": [0, 0], "data_format": "NCHW", "global_pooling": False, "adaptive": False})
+known("max_pool2d_v2__nhwc", "max_pool2d_v2", {"x": X.transpose(0, 2, 3, 1).copy()},
+      {"out": X.reshape(2, 3, 2, 2, 3, 2).max((3, 5)).transpose(0, 2, 3, 1).copy()},
+      {"kernel_size": [2, 2], "strides": [2, 2], "paddings": [0, 0], "data_format": "NHWC", "global_pooling": False, "adaptive": False})
+
+
 # ---- one sequence only -----------------------------------------------------------------------------------------
 
 ONE = [[0, 4]]

@@ -135,6 +135,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/sequence_sample.c \
 	src/exec/kernels/sequence_text.c \
 	src/exec/kernels/vision.def \
+	src/exec/kernels/vision_correlation.c \
 	src/exec/kernels/vision_roi.c
 
 # shapes, moves, creation, random numbers; elements by index
@@ -142,6 +143,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/index.def \
 	src/exec/kernels/index_gather.c \
 	src/exec/kernels/index_lookup.c \
+	src/exec/kernels/index_experts.c \
 	src/exec/kernels/index_mask.c \
 	src/exec/kernels/index_scatter.c \
 	src/exec/kernels/tensor.def \

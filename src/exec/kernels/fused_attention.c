@@ -443,3 +443,112 @@ pdm_status pdm_kernel_variable_length_memory_efficient_attention(pdm_k *k)
     free(known);
     return k->status;
 }
+
+/* ---- sparse_attention ------------------------------------------------------------------------ */
+
+/* Attention to listed keys: of each [batch, head] the row of a query goes from one offset to the
+ * next. Masks: 0 takes a key away. */
+typedef struct sparse {
+    const pdm_tensor *q, *k, *v, *offset, *columns, *padding, *mask;
+    pdm_tensor *out, *weights;
+    int64_t heads, steps, width, listed;
+} sparse;
+
+static double sparse_score(const sparse *s, int64_t head, int64_t i, int64_t j)
+{
+    const int64_t base = head * s->steps;
+
+    if ((s->padding && pdm_nn_at(s->padding, head / s->heads * s->steps + j) == 0) ||
+        (s->mask && pdm_nn_at(s->mask, i * s->steps + j) == 0))
+        return -INFINITY;
+    return dot(s->q, (base + i) * s->width, s->k, (base + j) * s->width, s->width) /
+           sqrt((double)s->width);
+}
+
+static bool sparse_row(pdm_k *k, const sparse *s, int64_t head, int64_t i, double *scores)
+{
+    const int64_t first = pdm_get_int(s->offset, head * (s->steps + 1) + i);
+    const int64_t end = pdm_get_int(s->offset, head * (s->steps + 1) + i + 1);
+    double most = -INFINITY, sum = 0;
+
+    if (first < 0 || end < first || end > s->listed) {
+        pdm_k_fail(k, "row %lld has the entries %lld to %lld of %lld", (long long)i,
+                   (long long)first, (long long)end, (long long)s->listed);
+        return false;
+    }
+    for (int64_t t = first; t < end; t++) {
+        const int64_t j = pdm_get_int(s->columns, head * s->listed + t);
+        if (j < 0 || j >= s->steps) {
+            pdm_k_fail(k, "column %lld of %lld", (long long)j, (long long)s->steps);
+            return false;
+        }
+        scores[t - first] = sparse_score(s, head, i, j);
+        most = fmax(most, scores[t - first]);
+    }
+    for (int64_t t = 0; t < end - first; t++) {
+        scores[t] = most > -INFINITY ? exp(scores[t] - most) : 0;
+        sum += scores[t];
+    }
+    for (int64_t w = 0; w < s->width; w++) {
+        double value = 0;
+        for (int64_t t = 0; t < end - first && sum > 0; t++)
+            value += scores[t] / sum *
+                     pdm_nn_at(s->v, (head * s->steps +
+                                      pdm_get_int(s->columns, head * s->listed + first + t)) *
+                                             s->width +
+                                         w);
+        pdm_nn_put(s->out, (head * s->steps + i) * s->width + w, value);
+    }
+    for (int64_t t = first; t < end && s->weights; t++)
+        pdm_nn_put(s->weights, head * s->listed + t, sum > 0 ? scores[t - first] / sum : 0);
+    return true;
+}
+
+static bool sparse_fits(pdm_k *k, sparse *s)
+{
+    if (!PDM_K_OK(k))
+        return false;
+    if (s->q->rank != 4 || !pdm_k_same_dims(s->q, s->k) || !pdm_k_same_dims(s->q, s->v) ||
+        s->columns->rank < 1) {
+        pdm_k_fail(k, "queries, keys and values of one shape with 4 dimensions are needed");
+        return false;
+    }
+    const int64_t batch = s->q->dims[0], heads = s->q->dims[1], steps = s->q->dims[2];
+    s->heads = heads;
+    s->steps = steps;
+    s->width = s->q->dims[3];
+    s->listed = s->columns->dims[s->columns->rank - 1];
+    return pdm_nn_count_is(k, s->offset, pdm_nn_mul(k, batch * heads, steps + 1), "offset") &&
+           pdm_nn_count_is(k, s->columns, pdm_nn_mul(k, batch * heads, s->listed), "columns") &&
+           pdm_nn_count_is(k, s->padding, batch * steps, "key_padding_mask") &&
+           pdm_nn_count_is(k, s->mask, pdm_nn_mul(k, steps, steps), "attn_mask");
+}
+
+/* The second result, what comes before the softmax, is never read and not made. */
+pdm_status pdm_kernel_sparse_attention(pdm_k *k)
+{
+    sparse s = {.q = pdm_k_in(k, 0),
+                .k = pdm_k_in(k, 1),
+                .v = pdm_k_in(k, 2),
+                .offset = pdm_k_in(k, 3),
+                .columns = pdm_k_in(k, 4),
+                .padding = pdm_k_in_opt(k, 5),
+                .mask = pdm_k_in_opt(k, 6)};
+
+    if (!pdm_nn_floats(k, s.q) || !pdm_nn_floats(k, s.k) || !pdm_nn_floats(k, s.v) ||
+        !sparse_fits(k, &s))
+        return k->status;
+    s.out = pdm_nn_out_like(k, 0, s.q);
+    if (pdm_k_wants(k, 2))
+        s.weights = pdm_nn_out(k, 2, s.q->dtype, s.columns->rank, s.columns->dims);
+    if (s.weights)
+        pdm_nn_fill(s.weights, 0);
+    double *scores = pdm_nn_room(k, s.listed);
+    for (int64_t row = 0; s.out && scores && PDM_K_OK(k) && row < s.q->dims[0] * s.heads * s.steps;
+         row++) {
+        if (!sparse_row(k, &s, row / s.steps, row % s.steps, scores))
+            break;
+    }
+    free(scores);
+    return k->status;
+}

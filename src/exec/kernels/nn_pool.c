@@ -127,7 +127,8 @@ static pdm_status run(pdm_k *k, pdm_nn_pool *p)
 static bool sizes(pdm_k *k, pdm_nn_pool *p, const char *algorithm)
 {
     pdm_nn_window *w = &p->w;
-    const bool global = pdm_k_bool(k, "global_pooling"), ceil_mode = pdm_k_bool(k, "ceil_mode");
+    const bool global = pdm_k_bool(k, "global_pooling"),
+               ceil_mode = pdm_k_bool_or(k, "ceil_mode", false);
 
     p->adaptive = pdm_k_bool(k, "adaptive");
     if (!pdm_nn_window_attr(k, w, "strides", 1, w->stride))
@@ -217,7 +218,8 @@ pdm_status pdm_kernel_max_pool_with_index(pdm_k *k)
     int64_t kernel[PDM_K_MAX_INTS];
 
     p.x = pdm_k_in(k, 0);
-    if (!pdm_nn_floats(k, p.x) || !pdm_nn_window_input(k, &p.w, p.x, "NCHW"))
+    const char *layout = pdm_k_has_attr(k, "data_format") ? pdm_k_str(k, "data_format") : "NCHW";
+    if (!pdm_nn_floats(k, p.x) || !pdm_nn_window_input(k, &p.w, p.x, layout))
         return k->status;
     const size_t count = pdm_k_ints(k, "kernel_size", kernel);
     if (!read_kernel(k, &p, kernel, count) || !sizes(k, &p, "EXPLICIT"))

@@ -337,12 +337,12 @@ START_TEST(missing_kernels_are_told)
         "(%r) = \"pd_op.if\" (%c) {} : (tensor<b>) -> " T2 " {\n"
         "() = \"cf.yield\" (%x) {} : (" T2 ") -> ()\n"
         "} else {\n"
-        "(%n) = \"pd_op.number_count\" (%x) {upper_range:2} : (" T2 ") -> " T2 "\n"
+        "(%n) = \"pd_op.fused_act_dequant\" (%x, %x) {} : (" T2 ", " T2 ") -> " T2 "\n"
         "() = \"cf.yield\" (%n) {} : (" T2 ") -> ()\n"
         "}\n" NOBODY("b") FETCH("r", "0") FETCH("a", "1") FETCH("b", "2");
     static const char want[] =
         "exec-kernel: block 0, op 6 (legacy.nobody_knows_this): the op cannot be run: there is no kernel for it\n"
-        "exec-kernel: block 2, op 0 (pd_op.number_count): the op cannot be run: there is no kernel for it, since "
+        "exec-kernel: block 2, op 0 (pd_op.fused_act_dequant): the op cannot be run: there is no kernel for it, since "
         "Paddle computes it on GPUs only\n"
         "exec-kernel: block 0, op 8 (legacy.nobody_knows_this): the op cannot be run: there is no kernel for it\n";
 
