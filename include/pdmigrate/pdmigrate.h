@@ -200,8 +200,8 @@ typedef struct pdm_convert_options {
     size_t num_fetch;
     bool keep_quant_ops; /* write dequantize_linear itself instead of equivalent ops */
     bool keep_version;   /* PIR input: keep its version, tags and layout */
-    int optimize;        /* 0 (default): as translated; 1: passes that any program gains from, and that Paddle
-                            3.x loads the result of */
+    int optimize;        /* 0 (default): as translated; 1: passes that any program gains from; 2: those that round
+                            otherwise, too. Paddle 3.x loads the result */
     const char *passes;  /* names of passes, separated by commas, instead of those of `optimize` */
     bool verify_each;    /* check the rules of PIR after each pass, not only at the end */
     const char *print_after; /* names of passes, separated by commas, or "all" */

@@ -44,7 +44,7 @@ pdm_status pdm_api_check_passes(const pdm_convert_options *options, pdm_diag_sin
     const char *list = list_of(options);
 
     if (!list)
-        return pdm_diag(sink, PDM_D_USAGE, NULL, NULL, "the level of optimization is 0 or 1");
+        return pdm_diag(sink, PDM_D_USAGE, NULL, NULL, "the level of optimization is 0, 1 or 2");
     PDM_TRY(pdm_ir_pass_check_list(list, sink));
     if (options->print_after && !has_name(options->print_after, "all"))
         PDM_TRY(pdm_ir_pass_check_list(options->print_after, sink));

@@ -350,8 +350,8 @@ static int check_values(cli_report *report, cli_options *out)
     if (out->has[OPT_PARAMS] && out->has[OPT_NO_PARAMS])
         return cli_usage(report, NULL, "--params and --no-params exclude each other");
     const char *level = out->arg[OPT_OPTIMIZE];
-    if (level && ((level[0] != '0' && level[0] != '1') || level[1]))
-        return cli_usage(report, "it is 0 or 1", "-O%s does not exist", level);
+    if (level && (level[0] < '0' || level[0] > '2' || level[1]))
+        return cli_usage(report, "it is 0, 1 or 2", "-O%s does not exist", level);
     out->optimize = level ? level[0] - '0' : 0;
     if (out->json && out->has[OPT_PRINT_AFTER])
         return cli_usage(report, NULL, "--print-after and --format json exclude each other");

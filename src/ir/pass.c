@@ -10,11 +10,15 @@ static const pdm_ir_pass *const passes[] = {
 #undef PDM_PASS
 };
 
-/* Level 1: what any program gains from, whoever runs it. What is known is computed after all that
- * makes more known, and folding shows more that is the same. */
+/*
+ * Level 1: what any program gains from, whoever runs it, with the same bits almost everywhere. Level 2: what rounds
+ * otherwise, too. What is known is computed after all that makes more known, and folding shows more
+ * that is the same.
+ */
 static const char *const levels[] = {
     "",
-    "in-place,dce,identity,branch,fold,cse,shape,conv-bn,matmul,hoist,fold,cse,dce",
+    "in-place,dce,identity,branch,fold,cse,shape,matmul,hoist,broadcast,fold,cse,dce",
+    "in-place,dce,identity,branch,fold,cse,shape,conv-bn,matmul,hoist,broadcast,fold,cse,dce",
 };
 
 const pdm_ir_pass *pdm_ir_pass_at(size_t index)

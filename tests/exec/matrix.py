@@ -25,13 +25,13 @@ import sys
 SOURCES = {
     "pir": ("from .pdmodel, translated", []),
     "json": ("from our .json", ["--json"]),
-    "json-O1": ("from our .json, optimized", ["--optimize"]),
+    "json-O2": ("from our .json, optimized", ["--optimize"]),
     "json331": ("from the .json of Paddle 3.3.1", []),
     "legacy": ("from .pdmodel, as it is", ["--legacy"]),
     "launch": ("from .pdmodel, subgraphs launched", ["--launch"]),
     "launch2": ("from .pdmodel, subgraphs with in-place ops launched", ["--launch-in-place"]),
 }
-# With fast kernels, and optimized, the same exceptions hold, and those of a row NAME-fast or NAME-O1.
+# With fast kernels, and optimized, the same exceptions hold, and those of a row NAME-fast or NAME-O2.
 SOURCES.update({k + "-fast": (SOURCES[k][0] + ", fast kernels", [*SOURCES[k][1], "--fast"]) for k in ("pir", "json", "json331")})
 WAYS = [("1 thread", ["--threads", "1"]), ("2 threads", ["--threads", "2"])]
 BATCH = 40
@@ -255,9 +255,9 @@ def main(argv):
     for source in sources:
         matrix.run(source, models)
         matrix.same_threads(source)
-    matrix.run("json-O1", models, WAYS[:1])
+    matrix.run("json-O2", models, WAYS[:1])
     matrix.same_json()
-    matrix.stale((*sources, "json-O1"), {m.name for m in models})
+    matrix.stale((*sources, "json-O2"), {m.name for m in models})
     print("1..%d" % count[0])
     return 1 if count[1] or not count[0] else 0
 

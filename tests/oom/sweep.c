@@ -1,5 +1,5 @@
 /*
- * Fails the n-th allocation of a whole conversion (load, convert, dump, write), also with -O1, of
+ * Fails the n-th allocation of a whole conversion (load, convert, dump, write), also with -O2, of
  * two runs (load, plan, inputs, run, record, write), of a run of the legacy program as it is, and
  * after build_cinn_pass, of the extraction of its subgraphs, and of a bisection, for every n: each
  * time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every
@@ -167,7 +167,7 @@ static pdm_status convert(const char *model_path)
 
 static pdm_status optimize(const char *model_path)
 {
-    return convert_at(model_path, 1);
+    return convert_at(model_path, 2);
 }
 
 /* ---- two runs -------------------------------------------------------------------------------- */

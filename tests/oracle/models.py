@@ -5,7 +5,7 @@ usage: models.py PDMIGRATE [--engine-300] [--optimize] [NAME...]
 
 Each model is run twice: by the Executor as paddle.static.load_inference_model loads it, and by the paddle.inference
 predictor (oneDNN and passes off).  With --engine-300 the framework is 3.0.0 and at least five models must pass.
-With --optimize they are converted with -O1, which
+With --optimize they are converted with -O2, which
 rounds otherwise: LOOSE has the models that show it.  Real models that cannot be fetched are skipped with the reason.
 """
 import argparse
@@ -19,7 +19,7 @@ import suite
 
 LEAST_300 = 5
 
-# With -O1 batch normalization is part of the filters. What is computed of sums that nearly cancel shows that:
+# With -O2 batch normalization is part of the filters. What is computed of sums that nearly cancel shows that:
 # tolerances, relative and absolute.  Fast kernels are as far from the record.
 LOOSE = {"ch_PP-OCRv4_det_infer": 3e-3, "ppyoloe": 1e-3, "yolov3_tiny": 1e-3}
 
@@ -99,10 +99,10 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     suite.add_common_options(ap)
     ap.add_argument("--engine-300", action="store_true", help="this Python has 3.0.0; at least %d models must pass" % LEAST_300)
-    ap.add_argument("--optimize", action="store_true", help="convert with -O1")
+    ap.add_argument("--optimize", action="store_true", help="convert with -O2")
     a = ap.parse_args()
     program = os.path.abspath(a.program)
-    suite.CONVERT_OPTIONS += ["-O1", "--verify-each"] if a.optimize else []
+    suite.CONVERT_OPTIONS += ["-O2", "--verify-each"] if a.optimize else []
     report = suite.Report("models")
     folders, missing = suite.model_folders(a.names)
     paddle = oracle.import_paddle()

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	tests/text/groups.pirtest \
 	tests/text/json.pirtest \
 	tests/text/passes/branch.pirtest \
+	tests/text/passes/broadcast.pirtest \
 	tests/text/passes/conv_bn.pirtest \
 	tests/text/passes/cse.pirtest \
 	tests/text/passes/dce.pirtest \

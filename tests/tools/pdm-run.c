@@ -16,7 +16,7 @@
  * --launch after build_cinn_pass, its subgraphs by the executor (--launch-in-place: with ops that
  * write what they read in them, too), and a line `launches: N of M structures` tells how many. With
  * --json a legacy model is converted, written as JSON, and what is run is that file; `none NAME:
- * REASON` when there can be no such file; --optimize: the same with -O1. With --digest a line `bits NAME HASH` tells of all bits of
+ * REASON` when there can be no such file; --optimize: the same with -O2. With --digest a line `bits NAME HASH` tells of all bits of
  * the outputs, whatever they are, and the second round must give the same. --expect takes the
  * expected outputs from another file. --fast takes fast kernels. --compile has a backend compile groups
  * of ops, with --single also groups of one op; a line `compiled NAME: ...` tells how
@@ -412,7 +412,7 @@ static pdm_status through_json(const tally *t, const char *folder, written *file
     const char *names[256];
     pdm_convert_options options = {.size = sizeof options, .pir_version = 4,
                                    .fetch = names,
-                                   .optimize = t->optimize,
+                                   .optimize = t->optimize ? 2 : 0,
                                    .verify_each = true};
     pdm_model *pir = NULL, *read = NULL;
 

@@ -157,7 +157,7 @@ static bool replace(fold *f, const pdm_tensor *filter, const pdm_tensor *shift)
         in[i] = pdm_ir_op_operand_value(f->conv, i);
     in[1] = pdm_ir_constant_make(constants, filter, in[1]->type, rw->at, name);
     pdm_ir_value *bias = pdm_ir_constant_make(
-        constants, shift, pdm_ir_type_tensor(rw->context, PDM_F32, shift->dims, 4), rw->at, name);
+        constants, shift, pdm_ir_type_tensor(rw->context, PDM_F32, shift->dims, 3), rw->at, name);
     if (!in[1] || !bias) {
         rw->status = PDM_NOMEM;
         return false;
@@ -174,11 +174,11 @@ static bool replace(fold *f, const pdm_tensor *filter, const pdm_tensor *shift)
 static bool take_over(fold *f)
 {
     pdm_tensor filter = {0}, shift = {0};
-    const int64_t dims[] = {1, f->channels, 1, 1};
+    const int64_t dims[] = {f->channels, 1, 1};
     bool done = false;
 
     if (pdm_tensor_alloc(&filter, PDM_F32, 4, f->filter.dims) != PDM_OK ||
-        pdm_tensor_alloc(&shift, PDM_F32, 4, dims) != PDM_OK)
+        pdm_tensor_alloc(&shift, PDM_F32, 3, dims) != PDM_OK)
         f->rw->status = PDM_NOMEM;
     else if (compute(f, filter.data, shift.data))
         done = replace(f, &filter, &shift);

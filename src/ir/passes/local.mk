@@ -1,6 +1,7 @@
 # Passes: a file and a row of passes.def each.
 libpdm_ir_la_SOURCES += \
 	src/ir/passes/branch.c \
+	src/ir/passes/broadcast.c \
 	src/ir/passes/conv_bn.c \
 	src/ir/passes/cse.c \
 	src/ir/passes/dce.c \
