@@ -96,6 +96,11 @@ static bool read_all(fold *f)
         f->rw->status = PDM_NOMEM;
     if (f->filter.dtype != PDM_F32 || f->filter.rank != 4 || pdm_tensor_count(&f->filter) == 0)
         return false;
+    /* What was read may be declared otherwise. */
+    for (int i = 0; i < 4; i++) {
+        if (f->filter.dims[i] != filter->type->dims[i])
+            return false;
+    }
     f->channels = f->filter.dims[f->axis];
     if (f->add && (!is_per_channel(pdm_ir_op_operand_value(f->add, 1), f->channels) ||
                    !read_vector(f, f->add, 1, &f->bias)))
