@@ -174,8 +174,8 @@ def walk(block):
     count[0] += 1
     for i, op in enumerate(block["ops"]):
         if op["#"] == "1." + name:
-            found.append("block %d, op %d (pd_op.%s): the op cannot be run: there is no kernel for it, since it works on selected rows, "
-                         "which a loaded program cannot make [exec-kernel]" % (number, i, name))
+            found.append("block %d, op %d (pd_op.%s): the op cannot be run: there is no kernel for it, since it works on selected "
+                         "rows, which a loaded program cannot make [exec-kernel]" % (number, i, name))
         for region in op.get("regions", []):
             for inner in region["blocks"]:
                 walk(inner)
