@@ -510,6 +510,8 @@ typedef struct pdm_legacy_run_options {
     bool (*cancelled)(void *user);
     void (*print)(void *user, const char *text); /* what the program prints; NULL: dropped */
     void *user;
+    /* Makes one kernel of groups of ops in subgraphs that are launched (pdm_graph_model): these follow 3.x then. */
+    pdm_compiler compiler;
 } pdm_legacy_run_options;
 
 /*

@@ -31,6 +31,7 @@ typedef struct known {
 
 struct pdm_api_launcher {
     pdm_context *context;
+    const char *compile; /* backend, or NULL */
     pdm_exec_options options;
     struct {
         compiled *v;
@@ -53,18 +54,18 @@ typedef struct inputs {
 #define NONE SIZE_MAX
 
 pdm_status pdm_api_launcher_create(pdm_context *context, const pdm_legacy_options *options,
-                                   pdm_api_launcher **out_launcher)
+                                   const char *compile, pdm_api_launcher **out_launcher)
 {
     pdm_api_launcher *launcher = calloc(1, sizeof *launcher);
 
     if (!launcher)
         return PDM_NOMEM;
     launcher->context = context;
+    launcher->compile = compile;
     launcher->options = (pdm_exec_options){.pool = options->pool,
                                            .seed = options->seed,
                                            .max_iterations = options->max_iterations,
-                                           /* As what is around the launch. */
-                                           .before = PDM_DIFF_ALL,
+                                           .before = compile ? 0 : PDM_DIFF_ALL,
                                            .cancelled = options->cancelled,
                                            .print = options->print,
                                            .user = options->user};
@@ -103,7 +104,16 @@ void pdm_api_launcher_destroy(pdm_api_launcher *launcher)
 
 pdm_api_launch_stats pdm_api_launcher_stats(const pdm_api_launcher *launcher)
 {
-    return (pdm_api_launch_stats){launcher->launches, launcher->num_compiled};
+    pdm_api_launch_stats stats = {.launches = launcher->launches, .compiled = launcher->num_compiled};
+
+    for (size_t i = 0; i < launcher->compiled.n; i++) {
+        const pdm_exec_compile_stats of = pdm_exec_get_compile_stats(launcher->compiled.v[i].plan);
+        stats.groups.groups += of.groups;
+        stats.groups.kernels += of.kernels;
+        stats.groups.runs += of.runs;
+        stats.groups.compiled += of.compiled;
+    }
+    return stats;
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -200,7 +210,7 @@ static pdm_status map_inputs(compiled *c, pdm_diag_sink *sink)
 static pdm_status translate(pdm_api_launcher *l, compiled *c, pdm_diag_sink *sink)
 {
     const pdm_tr_options tr = {.allow_legacy = true};
-    const pdm_exec_plan_options how = {.keep_all = true};
+    const pdm_exec_plan_options how = {.keep_all = !l->compile, .compile = l->compile};
 
     PDM_TRY(pdm_tr_translate(l->context->ir, l->context->schemas, c->program, &tr, sink, &c->module));
     PDM_TRY(pdm_ir_verify(c->module, sink));

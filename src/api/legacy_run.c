@@ -91,7 +91,7 @@ static pdm_status make_ready(pdm_legacy_runner *r, const pdm_legacy_run_options 
     PDM_TRY(pdm_legacy_plan_create(model->legacy, model->context->schemas,
                                    model->has_params ? &model->params : NULL, &how, &sink,
                                    &r->plan));
-    PDM_TRY(pdm_api_launcher_create(model->context, &run, &r->launcher));
+    PDM_TRY(pdm_api_launcher_create(model->context, &run, pdm_api_backend(given->compiler), &r->launcher));
     run.launch = pdm_api_launch;
     run.launch_user = r->launcher;
     return pdm_legacy_session_create(r->plan, &run, &r->session);
@@ -105,6 +105,8 @@ static pdm_status create(const pdm_model *model, const pdm_legacy_run_options *o
     if (!model || !out_runner || model->kind != PDM_MODEL_LEGACY)
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
+    if (given.compiler > PDM_COMPILER_LLVM)
+        return PDM_INVALID_ARG;
     pdm_legacy_runner *r = calloc(1, sizeof *r);
     if (!r)
         return PDM_NOMEM;

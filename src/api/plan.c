@@ -37,7 +37,7 @@ const pdm_ir_module *pdm_api_plan_module(const pdm_plan *plan)
     return plan->owned ? plan->owned : plan->model->pir;
 }
 
-static const char *backend_name(pdm_compiler compiler)
+const char *pdm_api_backend(pdm_compiler compiler)
 {
     switch (compiler) {
     case PDM_COMPILER_OFF:
@@ -82,7 +82,7 @@ pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *o
     const pdm_exec_plan_options how = {.keep_all = keep_all || given.as_before,
                                        .fast = given.kernels == PDM_KERNELS_FAST &&
                                                !given.as_before,
-                                       .compile = backend_name(given.compiler)};
+                                       .compile = pdm_api_backend(given.compiler)};
     if (status == PDM_OK)
         status = pdm_exec_plan_create(module, &model->params, &how, &sink, &plan->exec);
     if (status != PDM_OK) {

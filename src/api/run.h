@@ -39,6 +39,8 @@ typedef struct pdm_api_lod {
     size_t counts[PDM_API_MAX_LOD];
 } pdm_api_lod;
 
+/* The name of a compiler's backend; NULL: none. */
+const char *pdm_api_backend(pdm_compiler compiler);
 /* As pdm_plan_create. keep_all: nothing is folded. links may be NULL. */
 PDM_MUST_USE pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *options,
                                             bool keep_all, pdm_tr_links *links,

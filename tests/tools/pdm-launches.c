@@ -163,7 +163,7 @@ static pdm_status run(recorder *r, const pdm_model *after, const pdm_bundle *io,
     pdm_legacy_session *session = NULL;
     pdm_status status;
 
-    PDM_TRY_GOTO(pdm_api_launcher_create(after->context, &options, &r->launcher));
+    PDM_TRY_GOTO(pdm_api_launcher_create(after->context, &options, NULL, &r->launcher));
     PDM_TRY_GOTO(pdm_legacy_plan_create(after->legacy, after->context->schemas,
                                         after->has_params ? &after->params : NULL, NULL, sink,
                                         &plan));

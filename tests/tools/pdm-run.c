@@ -20,7 +20,8 @@
  * the outputs, whatever they are, and the second round must give the same. --expect takes the
  * expected outputs from another file. --fast takes fast kernels. --compile has a backend compile groups
  * of ops, with --single also groups of one op; a line `compiled NAME: ...` tells how
- * many groups there are and how many of their runs were done by compiled code.
+ * many groups there are and how many of their runs were done by compiled code. With --launch groups are
+ * those of the subgraphs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -476,7 +477,7 @@ static pdm_status make_legacy(tally *t, pdm_model *model, const char *folder, pd
         options.fetch = names;
     }
     if (t->launch) {
-        PDM_TRY(pdm_api_launcher_create(model->context, &run_options, &m->launcher));
+        PDM_TRY(pdm_api_launcher_create(model->context, &run_options, t->compile, &m->launcher));
         run_options.launch = pdm_api_launch;
         run_options.launch_user = m->launcher;
     }
@@ -566,8 +567,9 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
         t->total++;
         printf("no %s: %s\n", path, t->reason[0] ? t->reason : pdm_status_text(status));
     }
-    if (m.plan && t->compile) {
-        const pdm_exec_compile_stats stats = pdm_exec_get_compile_stats(m.plan);
+    if ((m.plan || m.launcher) && t->compile) {
+        const pdm_exec_compile_stats stats = m.plan ? pdm_exec_get_compile_stats(m.plan)
+                                                    : pdm_api_launcher_stats(m.launcher).groups;
         printf("compiled %s: %zu groups, %zu kernels, %" PRIu64 " of %" PRIu64 " runs\n", path, stats.groups,
                stats.kernels, stats.compiled, stats.runs);
     }

@@ -36,8 +36,23 @@ typedef union address {
     float (*of_floats)(float, float);
     void *(*copy)(void *, const void *, size_t);
     void *(*set)(void *, int, size_t);
+    void (*sines)(double, double *, double *);
+    void (*sinefs)(float, float *, float *);
     void *data;
 } address;
+
+/* What LLVM makes of a sine and a cosine of one number. */
+static void sine_and_cosine(double x, double *sine, double *cosine)
+{
+    *sine = sin(x);
+    *cosine = cos(x);
+}
+
+static void sinef_and_cosinef(float x, float *sine, float *cosine)
+{
+    *sine = sinf(x);
+    *cosine = cosf(x);
+}
 
 static const struct {
     const char *name;
@@ -48,6 +63,8 @@ static const struct {
     PDM_LLVM_FLOAT_CALLS(CALLS) PDM_LLVM_FLOAT2_CALLS(CALLS2)
 #undef CALLS
 #undef CALLS2
+    {"sincos", {.sines = sine_and_cosine}},
+    {"sincosf", {.sinefs = sinef_and_cosinef}},
     {"memcpy", {.copy = memcpy}},
     {"memmove", {.copy = memmove}},
     {"memset", {.set = memset}},

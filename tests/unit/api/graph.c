@@ -104,6 +104,39 @@ START_TEST(launches_give_the_same_and_outlive_the_graph)
 }
 END_TEST
 
+START_TEST(launches_can_be_compiled)
+{
+    pdm_legacy_run_options how = {.size = sizeof how, .compiler = PDM_COMPILER_REFERENCE};
+    pdm_model *after;
+    pdm_bundle *inputs, *plain, *compiled;
+
+    load("cases/op_net__transformer_layer", NULL);
+    ck_assert_int_eq(pdm_graph_model(graph, model, &after), PDM_OK);
+    ck_assert_int_eq(
+        pdm_bundle_read(context, api_fixture("cases/op_net__transformer_layer/io.npz"), &inputs), PDM_OK);
+    ck_assert_int_eq(pdm_bundle_create(context, &plain), PDM_OK);
+    ck_assert_int_eq(pdm_bundle_create(context, &compiled), PDM_OK);
+    ck_assert_int_eq(pdm_model_run_legacy(after, NULL, inputs, plain), PDM_OK);
+    ck_assert_int_eq(pdm_model_run_legacy(after, &how, inputs, compiled), PDM_OK);
+    ck_assert_uint_eq(pdm_bundle_count(plain), pdm_bundle_count(compiled));
+    for (size_t i = 0; i < pdm_bundle_count(plain); i++) {
+        pdm_tensor_view x, y;
+        ck_assert_int_eq(pdm_bundle_get(plain, i, &x), PDM_OK);
+        ck_assert_int_eq(pdm_bundle_get(compiled, i, &y), PDM_OK);
+        ck_assert_uint_eq(x.bytes, y.bytes);
+        for (size_t k = 0; k < x.bytes / sizeof(float); k++)
+            ck_assert_float_eq_tol(((const float *)x.data)[k], ((const float *)y.data)[k], 1e-5F);
+    }
+    how.compiler = PDM_COMPILER_LLVM + 1;
+    ck_assert_int_eq(pdm_model_run_legacy(after, &how, inputs, compiled), PDM_INVALID_ARG);
+    pdm_bundle_destroy(inputs);
+    pdm_bundle_destroy(plain);
+    pdm_bundle_destroy(compiled);
+    pdm_model_destroy(after);
+    unload();
+}
+END_TEST
+
 START_TEST(a_key_that_is_gone_is_told)
 {
     pdm_model *after;
@@ -337,7 +370,7 @@ START_TEST(compiled_subgraphs_are_kept_to_a_limit)
     load("cases/op_leaky_relu__alpha", NULL);
     ck_assert_uint_eq(pdm_graph_num_subgraphs(graph), 1);
     ck_assert_int_eq(pdm_graph_model(graph, model, &after), PDM_OK);
-    ck_assert_int_eq(pdm_api_launcher_create(context, &options, &launcher), PDM_OK);
+    ck_assert_int_eq(pdm_api_launcher_create(context, &options, NULL, &launcher), PDM_OK);
     options.launch_user = launcher;
     ck_assert_int_eq(
         pdm_legacy_plan_create(after->legacy, context->schemas, NULL, NULL, NULL, &plan), PDM_OK);
@@ -476,6 +509,7 @@ Suite *pdm_suite_api_graph(void)
     tcase_add_test(tc, subgraphs_are_described);
     tcase_add_test(tc, only_legacy_models_have_graphs);
     tcase_add_test(tc, launches_give_the_same_and_outlive_the_graph);
+    tcase_add_test(tc, launches_can_be_compiled);
     tcase_add_test(tc, a_key_that_is_gone_is_told);
     tcase_add_test(tc, extracted_models_convert);
     tcase_add_test(tc, names_that_change_nothing_are_told);
