@@ -703,7 +703,8 @@ PDM_API PDM_MUST_USE pdm_status pdm_graph_dot(const pdm_graph *graph, char **out
 /*
  * The main program as a model: pdm_model_run_legacy runs its launches, as long as the model or the
  * graph is there. A subgraph as a model of its own, whose parameters are parameters again, and
- * whose inputs have the types that the translation of the whole gives them. Both are the caller's; model is the one the graph was made of. Errors: PDM_INVALID_ARG, PDM_NOMEM.
+ * whose inputs have the types that the translation of the whole gives them. Both are the caller's;
+ * model is the one the graph was made of. Errors: PDM_INVALID_ARG, PDM_NOMEM.
  */
 PDM_API PDM_MUST_USE pdm_status pdm_graph_model(const pdm_graph *graph, const pdm_model *model,
                                                 pdm_model **out_model);
