@@ -65,13 +65,11 @@ static bool is_param(const recorder *r, const char *name)
     return var && pdm_lg_var_is_param(var);
 }
 
-static pdm_status record_io(const recorder *r, const pdm_legacy_launch *launch, const char *path)
+/* Before the launch, which may free what goes into it. */
+static pdm_status record_inputs(const recorder *r, const pdm_legacy_launch *launch, pdm_bundle *bundle)
 {
-    pdm_bundle *bundle;
-    pdm_status status;
+    pdm_status status = PDM_OK;
 
-    PDM_TRY(pdm_bundle_create(r->model->context, &bundle));
-    status = PDM_OK;
     for (size_t i = 0; i < launch->num_in && status == PDM_OK; i++) {
         if (launch->in[i] && !is_param(r, launch->in_names[i]))
             status = add(bundle, false, 0, launch->in_names[i], launch->in[i]);
@@ -86,11 +84,15 @@ static pdm_status record_io(const recorder *r, const pdm_legacy_launch *launch, 
         }
         pdm_tensor_deinit(&zero);
     }
+    return status;
+}
+
+static pdm_status record_outputs(const pdm_legacy_launch *launch, pdm_bundle *bundle)
+{
+    pdm_status status = PDM_OK;
+
     for (size_t i = 0; i < launch->num_out && status == PDM_OK; i++)
         status = add(bundle, true, i, launch->out_names[i], &launch->out[i]);
-    if (status == PDM_OK)
-        status = pdm_bundle_write(bundle, path, true);
-    pdm_bundle_destroy(bundle);
     return status;
 }
 
@@ -110,16 +112,10 @@ static pdm_status convert(const recorder *r, size_t index, const char *path)
     return status;
 }
 
-static pdm_status launch_and_record(void *user, const pdm_legacy_launch *launch, pdm_diag_sink *sink)
+static pdm_status write_part(recorder *r, size_t index, const pdm_bundle *io)
 {
-    recorder *r = user;
     char path[1200];
 
-    PDM_TRY(pdm_api_launch(r->launcher, launch, sink));
-    const size_t index = index_of(r, launch->key);
-    if (index >= pdm_graph_num_subgraphs(r->graph) || r->seen[index] || launch->num_out == 0)
-        return PDM_OK;
-    r->seen[index] = true;
     snprintf(path, sizeof path, "%s/%zu", r->out, index);
     mkdir(path, 0777);
     snprintf(path, sizeof path, "%s/%zu/inference.json", r->out, index);
@@ -130,9 +126,31 @@ static pdm_status launch_and_record(void *user, const pdm_legacy_launch *launch,
         return PDM_OK;
     }
     snprintf(path, sizeof path, "%s/%zu/io.npz", r->out, index);
-    PDM_TRY(record_io(r, launch, path));
+    PDM_TRY(pdm_bundle_write(io, path, true));
     printf("ok %zu\n", index);
     return PDM_OK;
+}
+
+static pdm_status launch_and_record(void *user, const pdm_legacy_launch *launch, pdm_diag_sink *sink)
+{
+    recorder *r = user;
+    const size_t index = index_of(r, launch->key);
+    pdm_bundle *io = NULL;
+
+    if (index >= pdm_graph_num_subgraphs(r->graph) || r->seen[index] || launch->num_out == 0)
+        return pdm_api_launch(r->launcher, launch, sink);
+    r->seen[index] = true;
+    pdm_status status = pdm_bundle_create(r->model->context, &io);
+    if (status == PDM_OK)
+        status = record_inputs(r, launch, io);
+    if (status == PDM_OK)
+        status = pdm_api_launch(r->launcher, launch, sink);
+    if (status == PDM_OK)
+        status = record_outputs(launch, io);
+    if (status == PDM_OK)
+        status = write_part(r, index, io);
+    pdm_bundle_destroy(io);
+    return status;
 }
 
 static pdm_status set_inputs(const pdm_legacy_plan *plan, pdm_legacy_session *session,
