@@ -162,7 +162,8 @@ typedef enum pdm_dump_format {
     PDM_DUMP_TEXT,
     PDM_DUMP_DOT,
     PDM_DUMP_GROUPS, /* groups of ops that are compiled, when compilation is asked for */
-    PDM_DUMP_LOOP_IR /* the same, each with its loops */
+    PDM_DUMP_LOOP_IR, /* the same, each with its loops */
+    PDM_DUMP_CUDA     /* kernels of these groups in CUDA C */
 } pdm_dump_format;
 
 /* Print the whole program. A legacy one is translated for groups. *out_text is malloc'ed, NUL-terminated, and freed by the caller with

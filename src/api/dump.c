@@ -7,7 +7,7 @@
 #include "legacy_graph/dump.h"
 #include "translator/translate.h"
 
-static pdm_status print_groups(const pdm_model *model, bool loop_ir, pdm_buf *buf)
+static pdm_status print_groups(const pdm_model *model, pdm_cinn_form form, pdm_buf *buf)
 {
     const pdm_tr_options options = {.allow_legacy = true,
                                     .params = model->has_params ? &model->params : NULL};
@@ -24,7 +24,7 @@ static pdm_status print_groups(const pdm_model *model, bool loop_ir, pdm_buf *bu
     if (status == PDM_OK)
         status = pdm_exec_lower(owned ? owned : model->pir, &how, &grouped);
     if (status == PDM_OK)
-        status = pdm_cinn_group_print(grouped, loop_ir, buf);
+        status = pdm_cinn_group_print(grouped, form, buf);
     pdm_ir_module_destroy(grouped);
     pdm_ir_module_destroy(owned);
     return status;
@@ -36,11 +36,11 @@ pdm_status pdm_model_dump(const pdm_model *model, pdm_dump_format format, char *
     pdm_status status = PDM_OK;
     char *text;
 
-    if (!model || !out_text || format > PDM_DUMP_LOOP_IR)
+    if (!model || !out_text || format > PDM_DUMP_CUDA)
         return PDM_INVALID_ARG;
     pdm_buf_init(&buf);
     if (format >= PDM_DUMP_GROUPS) {
-        status = print_groups(model, format == PDM_DUMP_LOOP_IR, &buf);
+        status = print_groups(model, (pdm_cinn_form)(format - PDM_DUMP_GROUPS), &buf);
     } else if (model->kind == PDM_MODEL_LEGACY) {
         if (format == PDM_DUMP_TEXT)
             pdm_lg_dump_text(model->legacy, &buf);

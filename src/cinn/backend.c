@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pdm_cinn_backend *llvm;
+static const pdm_cinn_backend *llvm, *added;
 static const char *llvm_reason;
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 
@@ -45,9 +45,16 @@ static void open_llvm(void)
         llvm = found;
 }
 
+void pdm_cinn_backend_add(const pdm_cinn_backend *backend)
+{
+    added = backend;
+}
+
 const pdm_cinn_backend *pdm_cinn_backend_find(const char *name, const char **out_reason)
 {
     *out_reason = NULL;
+    if (added && !strcmp(name, added->name))
+        return added;
     if (!strcmp(name, "ref"))
         return &pdm_cinn_backend_ref;
     if (strcmp(name, "llvm") != 0) {

@@ -14,6 +14,7 @@
 typedef struct pdm_cinn_backend {
     int version; /* PDM_CINN_BACKEND_VERSION that it was built with */
     const char *name;
+    bool gpu;              /* loops are arranged for one (pdm_cinn_schedule_gpu) */
     bool wants_arithmetic; /* functions as arithmetic (pdm_loop_expand_math) */
     /* fn is flat. PDM_UNSUPPORTED: it cannot be done. */
     PDM_MUST_USE pdm_status (*compile)(const pdm_loop_fn *fn, void **out_image);
@@ -34,6 +35,9 @@ enum { PDM_CINN_BACKEND_VERSION = 1 };
 typedef const pdm_cinn_backend *(*pdm_cinn_module_fn)(void);
 
 extern const pdm_cinn_backend pdm_cinn_backend_ref;
+
+/* Make one more backend known, before any is looked for: for tests. */
+void pdm_cinn_backend_add(const pdm_cinn_backend *backend);
 
 /* A backend by name. NULL: there is none, or its module cannot be opened; *out_reason (text
  * that stays, or NULL) tells why. */

@@ -24,8 +24,13 @@ typedef struct pdm_cinn_group_stats {
 
 PDM_MUST_USE pdm_status pdm_cinn_group_count(const pdm_ir_module *module,
                                              pdm_cinn_group_stats *out_stats);
-/* The groups as text; with loop_ir as loop IR for the declared shapes. */
-PDM_MUST_USE pdm_status pdm_cinn_group_print(const pdm_ir_module *module, bool loop_ir,
+typedef enum pdm_cinn_form {
+    PDM_CINN_AS_OPS,
+    PDM_CINN_AS_LOOPS, /* ops, and the loops that they become for the declared shapes */
+    PDM_CINN_AS_CUDA   /* a file of kernels in CUDA C */
+} pdm_cinn_form;
+
+PDM_MUST_USE pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form,
                                              pdm_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Groups as text, for people:
+ * Groups as text. For people:
  *
  *     group 1 add_relu: 2 ops, broadcast
  *         in   x0: f32[-1, 8] from pd_op.conv2d
@@ -7,13 +7,16 @@
  *         v1 = relu(v0): f32[-1, 8]
  *         out  v1
  */
+#include <stdio.h>
+
 #include "base/map.h"
+#include "cinn/cuda/print.h"
 #include "cinn/group.h"
 #include "cinn/lower.h"
 
 typedef struct printer {
     pdm_buf *out;
-    bool loop_ir;
+    pdm_cinn_form form;
     size_t groups;
     pdm_map names; /* value -> number: inputs even, results odd */
     pdm_status status;
@@ -107,16 +110,32 @@ static void group_text(printer *p, const pdm_ir_op *group)
     pdm_buf_puts(p->out, body->last->num_operands ? "\n" : "");
 }
 
+static void cuda_text(printer *p, const pdm_loop_fn *fn)
+{
+    char prefix[160];
+
+    snprintf(prefix, sizeof prefix, "group%zu_%s", p->groups, fn->name);
+    pdm_buf_putc(p->out, '\n');
+    const pdm_status status = pdm_cinn_cuda_print(fn, prefix, p->out);
+    if (status != PDM_OK)
+        p->status = status;
+}
+
 static void loop_text(printer *p, const pdm_ir_op *group)
 {
     pdm_loop_fn *fn = NULL;
     const pdm_status status = pdm_cinn_lower_group(group, NULL, &fn);
 
-    if (status == PDM_UNSUPPORTED)
+    if (status == PDM_UNSUPPORTED && p->form == PDM_CINN_AS_CUDA)
+        pdm_buf_printf(p->out, "\n/* group %zu is run as single ops */\n", p->groups);
+    else if (status == PDM_UNSUPPORTED)
         pdm_buf_puts(p->out, "    (not lowered: run as single ops)\n");
     else if (status != PDM_OK)
         p->status = status;
-    if (fn) {
+    if (fn && p->form == PDM_CINN_AS_CUDA) {
+        pdm_cinn_schedule_gpu(fn);
+        cuda_text(p, fn);
+    } else if (fn) {
         pdm_cinn_schedule_cpu(fn);
         pdm_loop_print(fn, p->out);
         const char *fault = pdm_loop_verify(fn);
@@ -133,20 +152,26 @@ static pdm_status visit(void *user, pdm_ir_op *op)
     if (!pdm_cinn_is_group(op))
         return PDM_OK;
     p->groups++;
-    group_text(p, op);
-    if (p->loop_ir)
+    if (p->form != PDM_CINN_AS_CUDA)
+        group_text(p, op);
+    if (p->form != PDM_CINN_AS_OPS)
         loop_text(p, op);
     return p->status;
 }
 
-pdm_status pdm_cinn_group_print(const pdm_ir_module *module, bool loop_ir, pdm_buf *out)
+pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form, pdm_buf *out)
 {
-    printer p = {.out = out, .loop_ir = loop_ir};
+    printer p = {.out = out, .form = form};
+
+    if (form == PDM_CINN_AS_CUDA)
+        pdm_cinn_cuda_prologue(out);
     const pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, visit, &p);
     pdm_cinn_group_stats stats;
 
     pdm_map_deinit(&p.names);
     PDM_TRY(status);
+    if (form == PDM_CINN_AS_CUDA)
+        return pdm_buf_ok(out) ? PDM_OK : PDM_NOMEM;
     PDM_TRY(pdm_cinn_group_count(module, &stats));
     pdm_buf_printf(out, "%s%zu of %zu ops in %zu groups\n", p.groups ? "\n" : "", stats.grouped,
                    stats.ops, stats.groups);

@@ -32,12 +32,14 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/rules.h \
 	src/cinn/schedule.c \
 	src/cinn/schedule.h \
-	src/cinn/schedule_cpu.c
+	src/cinn/schedule_policy.c
 
 # backends
 libpdm_cinn_la_SOURCES += \
 	src/cinn/backend.c \
 	src/cinn/backend.h \
+	src/cinn/cuda/print.c \
+	src/cinn/cuda/print.h \
 	src/cinn/ref/ref.c
 
 # The module that is opened when something is compiled; LLVM is linked here and nowhere else.

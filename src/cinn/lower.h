@@ -43,5 +43,7 @@ bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, i
 /* Arrange the loops of a function for processors: as few as may be, the outermost in parallel; and
  * make it flat. */
 void pdm_cinn_schedule_cpu(pdm_loop_fn *fn);
+/* The same for GPUs: each turn of the parallel loops is a thread's. */
+void pdm_cinn_schedule_gpu(pdm_loop_fn *fn);
 
 #endif

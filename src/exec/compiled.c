@@ -86,7 +86,10 @@ static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, 
     pdm_status status = v ? pdm_cinn_lower_group(group->op, actual, &v->fn) : PDM_NOMEM;
 
     if (status == PDM_OK) {
-        pdm_cinn_schedule_cpu(v->fn);
+        if (group->backend->gpu)
+            pdm_cinn_schedule_gpu(v->fn);
+        else
+            pdm_cinn_schedule_cpu(v->fn);
         if (group->backend->wants_arithmetic)
             pdm_loop_expand_math(v->fn);
         status = v->fn->status;

@@ -67,7 +67,8 @@ static pdm_status show_groups(const pdm_ir_module *module, const char *command, 
     if (status == PDM_OK && strcmp(command, "group") == 0)
         pdm_ir_print(grouped, out);
     else if (status == PDM_OK)
-        status = pdm_cinn_group_print(grouped, true, out);
+        status = pdm_cinn_group_print(
+            grouped, strcmp(command, "cuda") == 0 ? PDM_CINN_AS_CUDA : PDM_CINN_AS_LOOPS, out);
     pdm_ir_module_destroy(grouped);
     return status;
 }
@@ -193,7 +194,8 @@ static pdm_status show(pdm_ir_module *module, const char *command, pdm_diag_sink
         pdm_ir_print_dot(module, out);
     else if (strcmp(command, "verify") == 0)
         status = pdm_ir_verify(module, sink);
-    else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0)
+    else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0 ||
+             strcmp(command, "cuda") == 0)
         status = show_groups(module, command, sink, out);
     else
         pdm_ir_print(module, out);
@@ -203,7 +205,8 @@ static pdm_status show(pdm_ir_module *module, const char *command, pdm_diag_sink
 static bool known(const char *command)
 {
     static const char *const commands[] = {"text", "json", "json4", "read",
-                                           "dot",  "verify", "group", "loops"};
+                                           "dot",  "verify", "group", "loops",
+                                           "cuda"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(command, commands[i]) == 0)

@@ -13,7 +13,11 @@ tests_tools_pdm_lower_SOURCES = tests/tools/pdm-lower.c
 
 check_PROGRAMS += tests/tools/pdm-run
 tests_tools_pdm_run_LDADD = $(PDM_API_LIBS)
-tests_tools_pdm_run_SOURCES = tests/tools/pdm-run.c
+tests_tools_pdm_run_SOURCES = \
+	tests/tools/emulated.c \
+	tests/tools/emulated.h \
+	tests/tools/pdm-run.c
+EXTRA_DIST += tests/tools/cuda_emulator.h
 
 check_PROGRAMS += tests/tools/pdm-shake
 tests_tools_pdm_shake_LDADD = $(PDM_API_LIBS)

@@ -19,9 +19,9 @@
  * REASON` when there can be no such file; --optimize: the same with -O2. With --digest a line `bits NAME HASH` tells of all bits of
  * the outputs, whatever they are, and the second round must give the same. --expect takes the
  * expected outputs from another file. --fast takes fast kernels. --compile has a backend compile groups
- * of ops, with --single also groups of one op; a line `compiled NAME: ...` tells how
- * many groups there are and how many of their runs were done by compiled code. With --launch groups are
- * those of the subgraphs.
+ * of ops, with --single also groups of one op (BACKEND may be cuda-emulated: CUDA C, compiled as C); a
+ * line `compiled NAME: ...` tells how many groups there are and how many of their runs were done by
+ * compiled code. With --launch groups are those of the subgraphs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -36,6 +36,7 @@
 #include "exec/executor.h"
 #include "exec/legacy_interp.h"
 #include "exec/pool.h"
+#include "emulated.h"
 #include "translator/translate.h"
 
 enum { MAX_SETS = 64 };
@@ -638,6 +639,8 @@ int main(int argc, char **argv)
     tally t = {.tolerance = 1e-5};
     unsigned threads = 1;
     int i = read_options(&t, &threads, argc, argv);
+
+    pdm_cinn_backend_add(&emulated_backend);
 
     if (i == 0) {
         fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] "
