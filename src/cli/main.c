@@ -12,7 +12,7 @@ static timer_t deadline; /* made when something is computed for the first time *
 static bool has_deadline;
 
 /* How long a run may take to notice an interrupt: nothing looks while one kernel computes. */
-enum { GRACE_MS = 60 };
+enum { GRACE_MS = 25 };
 
 static void set_deadline(long ms)
 {
