@@ -18,6 +18,7 @@ libpdm_cinn_la_SOURCES = \
 
 # groups, and from them to loop IR
 libpdm_cinn_la_SOURCES += \
+	src/cinn/formula.h \
 	src/cinn/group.c \
 	src/cinn/group.h \
 	src/cinn/group_print.c \

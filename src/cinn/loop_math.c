@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "cinn/formula.h"
 #include "cinn/loop_rewrite.h"
 
 typedef const pdm_loop_expr *E;
@@ -13,14 +14,6 @@ typedef const pdm_loop_expr *E;
 /* In formulas: F a float32, I an int32. */
 #define F(value)      pdm_loop_float(fn, PDM_F32, value)
 #define I(value)      pdm_loop_int(fn, PDM_I32, value)
-#define U(code, a)    pdm_loop_unary(fn, PDM_LOOP_##code, a)
-#define B(code, a, b) pdm_loop_binary(fn, PDM_LOOP_##code, a, b)
-#define ADD(a, b)     B(ADD, a, b)
-#define SUB(a, b)     B(SUB, a, b)
-#define MUL(a, b)     B(MUL, a, b)
-#define DIV(a, b)     B(DIV, a, b)
-#define LT(a, b)      B(LT, a, b)
-#define IF(c, a, b)   pdm_loop_select(fn, c, a, b)
 
 /* c[0] x^n + ... + c[n] */
 static E polynomial(pdm_loop_fn *fn, E x, const double *c, size_t count)

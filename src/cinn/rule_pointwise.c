@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "cinn/formula.h"
 #include "cinn/lower.h"
 #include "cinn/rules.h"
 
@@ -147,14 +148,6 @@ typedef const pdm_loop_expr *E;
 #define Y            x[1]
 #define N(value)     pdm_loop_number(fn, x[0]->dtype, value)
 #define A(name, def) N(pdm_cinn_attr(op, name, def))
-#define U(code, a)   pdm_loop_unary(fn, PDM_LOOP_##code, a)
-#define B(code, a, b) pdm_loop_binary(fn, PDM_LOOP_##code, a, b)
-#define ADD(a, b)    B(ADD, a, b)
-#define SUB(a, b)    B(SUB, a, b)
-#define MUL(a, b)    B(MUL, a, b)
-#define DIV(a, b)    B(DIV, a, b)
-#define LT(a, b)     B(LT, a, b)
-#define IF(c, a, b)  pdm_loop_select(fn, c, a, b)
 /* NaN stays, as it does when both comparisons are written out. */
 #define CLAMP(v, low, high) B(MIN, high, B(MAX, low, v))
 

@@ -14,7 +14,7 @@ typedef struct variant {
     void *image;
 } variant;
 
-enum { MAX_VARIANTS = 16 }; /* of a group; shapes of further classes are run op by op */
+enum { MAX_VARIANTS = 16 }; /* tried of a group; shapes of further classes are run op by op */
 
 struct pdm_exec_group {
     const pdm_ir_op *op;
@@ -23,7 +23,7 @@ struct pdm_exec_group {
     size_t num_inputs;
     pthread_mutex_t lock; /* around variants; those that are there do not change */
     variant *variants;
-    unsigned num_variants;
+    unsigned num_variants; /* refused ones, too */
     atomic_ulong runs, compiled;
 };
 
@@ -123,11 +123,11 @@ static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int
             break;
     }
     if (!v && group->num_variants < MAX_VARIANTS) {
+        group->num_variants++; /* one that is refused, too: it is not to be tried in every run */
         status = compile(group, actual, &v);
         if (status == PDM_OK) {
             v->next = group->variants;
             group->variants = v;
-            group->num_variants++;
             if (!pdm_cinn_class_fits(v->fn, actual, symbols))
                 v = NULL;
         }
