@@ -36,7 +36,7 @@ pdm_status pdm_model_dump(const pdm_model *model, pdm_dump_format format, char *
     pdm_status status = PDM_OK;
     char *text;
 
-    if (!model || !out_text || format > PDM_DUMP_CUDA)
+    if (!model || !out_text || format > PDM_DUMP_GROUP_SUMMARY)
         return PDM_INVALID_ARG;
     pdm_buf_init(&buf);
     if (format >= PDM_DUMP_GROUPS) {

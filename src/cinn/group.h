@@ -20,6 +20,7 @@ PDM_MUST_USE pdm_status pdm_cinn_group_module(pdm_ir_module *module,
 typedef struct pdm_cinn_group_stats {
     size_t groups, grouped; /* groups, and ops in them */
     size_t ops;             /* in and outside of groups; inputs, constants and the like aside */
+    size_t library;         /* of these, what a library of products and convolutions does */
 } pdm_cinn_group_stats;
 
 PDM_MUST_USE pdm_status pdm_cinn_group_count(const pdm_ir_module *module,
@@ -27,8 +28,12 @@ PDM_MUST_USE pdm_status pdm_cinn_group_count(const pdm_ir_module *module,
 typedef enum pdm_cinn_form {
     PDM_CINN_AS_OPS,
     PDM_CINN_AS_LOOPS, /* ops, and the loops that they become for the declared shapes */
-    PDM_CINN_AS_CUDA   /* a file of kernels in CUDA C */
+    PDM_CINN_AS_CUDA,  /* a file of kernels in CUDA C */
+    PDM_CINN_AS_SUMMARY /* how many ops are in groups; which are not, and why */
 } pdm_cinn_form;
+
+/* The last form alone. */
+PDM_MUST_USE pdm_status pdm_cinn_group_summary(const pdm_ir_module *module, pdm_buf *out);
 
 PDM_MUST_USE pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form,
                                              pdm_buf *out);

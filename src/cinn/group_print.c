@@ -163,6 +163,8 @@ pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form,
 {
     printer p = {.out = out, .form = form};
 
+    if (form == PDM_CINN_AS_SUMMARY)
+        return pdm_cinn_group_summary(module, out);
     if (form == PDM_CINN_AS_CUDA)
         pdm_cinn_cuda_prologue(out);
     const pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, visit, &p);
@@ -176,52 +178,4 @@ pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form,
     pdm_buf_printf(out, "%s%zu of %zu ops in %zu groups\n", p.groups ? "\n" : "", stats.grouped,
                    stats.ops, stats.groups);
     return pdm_buf_ok(out) ? PDM_OK : PDM_NOMEM;
-}
-
-/* Ops that no kernel is run for, or that tell constants. */
-static bool is_silent(const pdm_ir_op *op)
-{
-    static const char *const names[] = {"builtin.", "cf.",        "cinn_op.",
-                                        "pd_op.data", "pd_op.feed", "pd_op.fetch",
-                                        "pd_op.full"};
-    const char *name = pdm_ir_op_name(op);
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const size_t len = strlen(names[i]);
-        if (!strncmp(name, names[i], len) && (names[i][len - 1] == '.' || name[len] == '\0' ||
-                                              !strcmp(name + len, "_int_array")))
-            return true;
-    }
-    return false;
-}
-
-typedef struct counter {
-    pdm_cinn_group_stats stats;
-    pdm_map constants;
-} counter;
-
-static pdm_status count(void *user, pdm_ir_op *op)
-{
-    counter *c = user;
-    const pdm_ir_op *parent = pdm_ir_op_parent(op);
-
-    c->stats.groups += pdm_cinn_is_group(op);
-    if (pdm_cinn_is_constant(&c->constants, op))
-        return pdm_map_put(&c->constants, op) ? PDM_OK : PDM_NOMEM;
-    if (is_silent(op))
-        return PDM_OK;
-    c->stats.ops++;
-    c->stats.grouped += parent && pdm_cinn_is_group(parent);
-    return PDM_OK;
-}
-
-pdm_status pdm_cinn_group_count(const pdm_ir_module *module, pdm_cinn_group_stats *out_stats)
-{
-    counter c = {.stats = {0}};
-    const pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, count, &c);
-
-    pdm_map_deinit(&c.constants);
-    if (status == PDM_OK)
-        *out_stats = c.stats;
-    return status;
 }

@@ -22,6 +22,7 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/group.c \
 	src/cinn/group.h \
 	src/cinn/group_print.c \
+	src/cinn/group_summary.c \
 	src/cinn/lower.c \
 	src/cinn/lower.h \
 	src/cinn/rule_index.c \

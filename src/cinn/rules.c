@@ -50,25 +50,44 @@ static bool is_known(pdm_ir_type type)
     return pdm_ir_type_is_tensor(type) && type->rank <= PDM_MAX_RANK;
 }
 
+/* Why an op of a rule may not be in a group; NULL: it may. */
+static const char *refusal(const pdm_cinn_rule *rule, const pdm_ir_op *op)
+{
+    if (!rule->element)
+        return "there is no rule for it";
+    if (op->num_operands < rule->tensors || op->num_results == 0)
+        return "it is not as declared";
+    if (!is_known(pdm_ir_op_result(op, 0)->type))
+        return "its shape is not known";
+    if (!(ALL & BIT(pdm_ir_op_result(op, 0)->type->dtype)))
+        return "its element type";
+    /* Of several results only the first is made. */
+    for (uint32_t i = 1; i < op->num_results; i++) {
+        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
+            return "its further results are used";
+    }
+    for (uint32_t i = 0; i < rule->tensors; i++) {
+        const pdm_ir_value *x = pdm_ir_op_operand_value(op, i);
+        if (!x || !is_known(x->type))
+            return "an operand is absent or of unknown shape";
+        if (!(rule->types & BIT(x->type->dtype)))
+            return "the element type of an operand";
+    }
+    return rule->fits(op) ? NULL : "its attributes, or an operand that is no constant";
+}
+
 const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op)
 {
     const pdm_cinn_rule *rule = &table[op->info->code];
 
-    if (!rule->element || op->num_operands < rule->tensors || op->num_results == 0 ||
-        !is_known(pdm_ir_op_result(op, 0)->type) ||
-        !(ALL & BIT(pdm_ir_op_result(op, 0)->type->dtype)))
-        return NULL;
-    /* Of several results only the first is made. */
-    for (uint32_t i = 1; i < op->num_results; i++) {
-        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
-            return NULL;
-    }
-    for (uint32_t i = 0; i < rule->tensors; i++) {
-        const pdm_ir_value *x = pdm_ir_op_operand_value(op, i);
-        if (!x || !is_known(x->type) || !(rule->types & BIT(x->type->dtype)))
-            return NULL;
-    }
-    return rule->fits(op) ? rule : NULL;
+    return refusal(rule, op) ? NULL : rule;
+}
+
+const char *pdm_cinn_why_not(const pdm_ir_op *op)
+{
+    const char *reason = refusal(&table[op->info->code], op);
+
+    return reason ? reason : "nothing near it to be grouped with";
 }
 
 static bool number_of(pdm_ir_attr attr, double *out)

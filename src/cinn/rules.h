@@ -83,6 +83,8 @@ enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_PARTS = 2 };
 /* The rule of an op that may be in a group: its element types are known and taken, ranks are known,
  * attributes fit. NULL: it may not. */
 const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op);
+/* Why an op that is in no group is in none, in a few words. */
+const char *pdm_cinn_why_not(const pdm_ir_op *op);
 
 /* Whether an op is computed once, when a plan is made: what it reads are parameters and results of such
  * ops, which `constants` has (ops as keys). */

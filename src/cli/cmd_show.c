@@ -186,7 +186,8 @@ static const text_view *view_of(const cli_options *options)
                                       {OPT_DOT, PDM_DUMP_DOT, "dot"},
                                       {OPT_GROUPS, PDM_DUMP_GROUPS, "groups"},
                                       {OPT_LOOP_IR, PDM_DUMP_LOOP_IR, "loop_ir"},
-                                      {OPT_KERNEL_SOURCE, PDM_DUMP_CUDA, "kernel_source"}};
+                                      {OPT_KERNEL_SOURCE, PDM_DUMP_CUDA, "kernel_source"},
+                                      {OPT_GROUP_SUMMARY, PDM_DUMP_GROUP_SUMMARY, "group_summary"}};
 
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
         if (options->has[views[i].option])
