@@ -14,6 +14,7 @@ libpdm_cinn_la_SOURCES = \
 	src/cinn/loop_print.c \
 	src/cinn/loop_rewrite.c \
 	src/cinn/loop_rewrite.h \
+	src/cinn/loop_tree.c \
 	src/cinn/loop_verify.c
 
 # groups, and from them to loop IR
@@ -32,6 +33,8 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/rules.c \
 	src/cinn/rules.def \
 	src/cinn/rules.h \
+	src/cinn/depend.c \
+	src/cinn/depend.h \
 	src/cinn/schedule.c \
 	src/cinn/schedule.h \
 	src/cinn/schedule_policy.c
@@ -55,6 +58,7 @@ pdmigrate_llvm_la_LIBADD = $(LLVM_LIBS) $(PDM_LIBM)
 pdmigrate_llvm_la_SOURCES = \
 	src/base/dtype.c \
 	src/cinn/loop_ops.c \
+	src/cinn/loop_tree.c \
 	src/cinn/llvm/emit.c \
 	src/cinn/llvm/emit.h \
 	src/cinn/llvm/module.c

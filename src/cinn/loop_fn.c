@@ -87,6 +87,17 @@ pdm_loop_stmt *pdm_loop_for(pdm_loop_fn *fn, uint32_t var, const pdm_loop_expr *
     return stmt;
 }
 
+pdm_loop_stmt *pdm_loop_if(pdm_loop_fn *fn, const pdm_loop_expr *condition, pdm_loop_stmt *body)
+{
+    pdm_loop_stmt *stmt = new_stmt(fn, PDM_LOOP_IF);
+
+    if (stmt) {
+        stmt->value = condition;
+        stmt->body = body;
+    }
+    return stmt;
+}
+
 pdm_loop_stmt *pdm_loop_store(pdm_loop_fn *fn, uint32_t buffer,
                               const pdm_loop_expr *const *indices, const pdm_loop_expr *value)
 {

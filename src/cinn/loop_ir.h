@@ -61,36 +61,78 @@ struct pdm_loop_expr {
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-typedef enum pdm_loop_stmt_kind { PDM_LOOP_FOR, PDM_LOOP_STORE } pdm_loop_stmt_kind;
+typedef enum pdm_loop_stmt_kind { PDM_LOOP_FOR, PDM_LOOP_IF, PDM_LOOP_STORE } pdm_loop_stmt_kind;
 
+/*
+ * How the turns of a loop are done. Whatever it says, the result is that of turns one after the
+ * other: who sets a mark has to know that (schedule.h).
+ *
+ * BLOCK and THREAD: a turn is done by the block or thread of that number. What stands side by side
+ * in a list is done one after the other by all threads of a block: between two statements they wait
+ * for each other where one reads what another thread stored.
+ */
 typedef enum pdm_loop_mark {
     PDM_LOOP_SERIAL,
     PDM_LOOP_PARALLEL, /* outermost only: threads share its turns */
-    PDM_LOOP_VECTOR
+    PDM_LOOP_VECTOR,   /* turns in step, an operation at a time */
+    PDM_LOOP_UNROLL,   /* turns as text, one after the other */
+    PDM_LOOP_BLOCK_X,
+    PDM_LOOP_BLOCK_Y,
+    PDM_LOOP_BLOCK_Z,
+    PDM_LOOP_THREAD_X,
+    PDM_LOOP_THREAD_Y,
+    PDM_LOOP_THREAD_Z,
+    PDM_LOOP_MARK_COUNT
 } pdm_loop_mark;
+
+enum {
+    PDM_LOOP_MAX_LANES = 64,    /* of a vector loop that is done in lanes: its extent is a number */
+    PDM_LOOP_MAX_UNROLL = 64,   /* turns of an unrolled loop, whose extent is a number */
+    PDM_LOOP_MAX_THREADS = 1024 /* of a block */
+};
+
+/* What is told to whoever reads the loop; it has no meaning here. */
+typedef struct pdm_loop_note {
+    const char *key;
+    int64_t value;
+    const struct pdm_loop_note *next;
+} pdm_loop_note;
 
 typedef struct pdm_loop_stmt pdm_loop_stmt;
 struct pdm_loop_stmt {
     pdm_loop_stmt_kind kind;
     pdm_loop_stmt *next; /* the one that is done after it */
-    /* FOR: var runs from 0 to extent - 1 */
+    pdm_loop_stmt *body; /* FOR, IF */
+    /* FOR: var, which is no other loop's, runs from 0 to extent - 1 */
     uint32_t var;
     pdm_loop_mark mark;
     const pdm_loop_expr *extent;
-    pdm_loop_stmt *body;
+    const pdm_loop_note *notes;
     /* STORE */
     uint32_t buffer;
     const pdm_loop_expr *const *indices;
-    const pdm_loop_expr *value;
+    const pdm_loop_expr *value; /* IF: the condition */
 };
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
 typedef enum pdm_loop_role { PDM_LOOP_INPUT, PDM_LOOP_OUTPUT, PDM_LOOP_TEMP } pdm_loop_role;
 
+/*
+ * Where a temporary lives. GLOBAL: in memory that the caller gives. The others are there for one turn
+ * of the loop over `home`, whose body alone uses them; their elements are undefined when a turn
+ * begins, and their dims are numbers. SHARED: the threads of a block share them; LOCAL: a thread has
+ * its own, on the stack or in registers. Who runs a function gives no memory for those.
+ */
+typedef enum pdm_loop_scope { PDM_LOOP_GLOBAL, PDM_LOOP_SHARED, PDM_LOOP_LOCAL } pdm_loop_scope;
+
+enum { PDM_LOOP_MAX_LOCAL = 1 << 16, PDM_LOOP_MAX_SHARED = 48 << 10 }; /* bytes, all together */
+
 typedef struct pdm_loop_buffer {
     const char *name;
     pdm_loop_role role;
+    pdm_loop_scope scope;
+    uint32_t home; /* SHARED, LOCAL: the variable of a loop */
     pdm_dtype dtype;
     uint32_t rank;
     const pdm_loop_expr *const *dims;
@@ -160,12 +202,29 @@ static inline bool pdm_loop_is_int(const pdm_loop_expr *e, int64_t value)
 
 pdm_loop_stmt *pdm_loop_for(pdm_loop_fn *fn, uint32_t var, const pdm_loop_expr *extent,
                             pdm_loop_stmt *body);
+pdm_loop_stmt *pdm_loop_if(pdm_loop_fn *fn, const pdm_loop_expr *condition, pdm_loop_stmt *body);
 pdm_loop_stmt *pdm_loop_store(pdm_loop_fn *fn, uint32_t buffer,
                               const pdm_loop_expr *const *indices, const pdm_loop_expr *value);
 void pdm_loop_append(pdm_loop_stmt **list, pdm_loop_stmt *stmt);
+/* The loop over a variable among statements and in them; NULL: there is none. */
+pdm_loop_stmt *pdm_loop_find(pdm_loop_stmt *list, uint32_t var);
+/* Bytes of a buffer whose dims are numbers; false: they are not, or are too many. */
+bool pdm_loop_bytes(const pdm_loop_buffer *buffer, uint64_t *out_bytes);
 
 /* The value of an index expression without variables and loads. */
 int64_t pdm_loop_eval(const pdm_loop_expr *e, const int64_t *symbols);
+
+const char *pdm_loop_mark_text(pdm_loop_mark mark);
+static inline bool pdm_loop_is_block(const pdm_loop_stmt *stmt)
+{
+    return stmt->kind == PDM_LOOP_FOR && stmt->mark >= PDM_LOOP_BLOCK_X &&
+           stmt->mark <= PDM_LOOP_BLOCK_Z;
+}
+static inline bool pdm_loop_is_thread(const pdm_loop_stmt *stmt)
+{
+    return stmt->kind == PDM_LOOP_FOR && stmt->mark >= PDM_LOOP_THREAD_X &&
+           stmt->mark <= PDM_LOOP_THREAD_Z;
+}
 
 const char *pdm_loop_op_text(pdm_loop_op op);
 bool pdm_loop_op_is_unary(pdm_loop_op op);

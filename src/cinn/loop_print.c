@@ -5,6 +5,9 @@
  *         parallel for i0 < s0
  *             vector for i1 < 8
  *                 y0[i0, i1] = max(x0[i0, i1], 0.0)
+ *
+ * Temporaries that live in a turn of a loop have their scope and that loop: `local(i0) t0: f32[8]`;
+ * notes stand behind the extent: `for i0 < 8 {tile = 4}`.
  */
 #include <math.h>
 
@@ -96,6 +99,18 @@ void pdm_loop_print_expr(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf 
     }
 }
 
+static void loop_head(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt, pdm_buf *out)
+{
+    pdm_buf_printf(out, "%s%sfor i%u < ", pdm_loop_mark_text(stmt->mark),
+                   stmt->mark == PDM_LOOP_SERIAL ? "" : " ", stmt->var);
+    pdm_loop_print_expr(fn, stmt->extent, out);
+    for (const pdm_loop_note *note = stmt->notes; note; note = note->next) {
+        pdm_buf_printf(out, "%s%s = ", note == stmt->notes ? " {" : ", ", note->key);
+        pdm_buf_i64(out, note->value);
+    }
+    pdm_buf_puts(out, stmt->notes ? "}\n" : "\n");
+}
+
 static void indent(unsigned depth, pdm_buf *out)
 {
     for (unsigned i = 0; i < depth; i++)
@@ -105,13 +120,16 @@ static void indent(unsigned depth, pdm_buf *out)
 static void statements(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt, unsigned depth,
                        pdm_buf *out)
 {
-    static const char *const marks[] = {"", "parallel ", "vector "};
-
     for (; stmt; stmt = stmt->next) {
         indent(depth, out);
         if (stmt->kind == PDM_LOOP_FOR) {
-            pdm_buf_printf(out, "%sfor i%u < ", marks[stmt->mark], stmt->var);
-            pdm_loop_print_expr(fn, stmt->extent, out);
+            loop_head(fn, stmt, out);
+            statements(fn, stmt->body, depth + 1, out);
+            continue;
+        }
+        if (stmt->kind == PDM_LOOP_IF) {
+            pdm_buf_puts(out, "if ");
+            pdm_loop_print_expr(fn, stmt->value, out);
             pdm_buf_putc(out, '\n');
             statements(fn, stmt->body, depth + 1, out);
             continue;
@@ -131,8 +149,12 @@ void pdm_loop_print(const pdm_loop_fn *fn, pdm_buf *out)
     pdm_buf_printf(out, "kernel %s(", fn->name);
     for (size_t i = 0; i < fn->buffers.n; i++) {
         const pdm_loop_buffer *b = &fn->buffers.v[i];
-        pdm_buf_printf(out, "%s%s %s: %s", i ? ", " : "", roles[b->role], b->name,
-                       pdm_dtype_text(b->dtype));
+        pdm_buf_puts(out, i ? ", " : "");
+        if (b->scope == PDM_LOOP_GLOBAL)
+            pdm_buf_puts(out, roles[b->role]);
+        else
+            pdm_buf_printf(out, "%s(i%u)", b->scope == PDM_LOOP_LOCAL ? "local" : "shared", b->home);
+        pdm_buf_printf(out, " %s: %s", b->name, pdm_dtype_text(b->dtype));
         list(fn, b->dims, b->rank, out);
     }
     pdm_buf_putc(out, ')');

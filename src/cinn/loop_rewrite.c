@@ -38,6 +38,11 @@ static void rewrite_stmts(rewriting *r, pdm_loop_stmt *stmt)
             rewrite_stmts(r, stmt->body);
             continue;
         }
+        if (stmt->kind == PDM_LOOP_IF) {
+            stmt->value = rewrite(r, stmt->value);
+            rewrite_stmts(r, stmt->body);
+            continue;
+        }
         const uint32_t count = pdm_loop_num_indices(r->fn, stmt->buffer);
         const pdm_loop_expr **indices =
             pdm_arena_calloc(&r->fn->arena, (size_t)count + 1, sizeof *indices);
@@ -81,7 +86,7 @@ static const pdm_loop_expr *flat_load(void *user, pdm_loop_fn *fn, const pdm_loo
 static void flat_stores(pdm_loop_fn *fn, pdm_loop_stmt *stmt)
 {
     for (; stmt && fn->status == PDM_OK; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_FOR) {
+        if (stmt->kind != PDM_LOOP_STORE) {
             flat_stores(fn, stmt->body);
             continue;
         }

@@ -5,7 +5,10 @@
 
 typedef struct checker {
     const pdm_loop_fn *fn;
+    const pdm_loop_stmt **path; /* the loops around, outermost first */
+    size_t depth;
     bool *open;        /* by variable: a loop over it is around */
+    bool *seen;        /* by variable: there was a loop over it */
     uint32_t *checked; /* by expression: the scope in which it was checked */
     uint32_t scope;
     const char *fault;
@@ -30,6 +33,25 @@ static bool binary_fits(const pdm_loop_expr *e)
     return a->dtype == b->dtype && e->dtype == (pdm_loop_op_is_bool(e->op) ? PDM_BOOL : a->dtype);
 }
 
+/* Between the home of a buffer and who uses it stands nothing that would have one of its own. */
+static bool reachable(checker *c, uint32_t buffer)
+{
+    const pdm_loop_buffer *b = &c->fn->buffers.v[buffer];
+    bool inside = false;
+
+    if (b->scope == PDM_LOOP_GLOBAL)
+        return true;
+    for (size_t i = 0; i < c->depth; i++) {
+        const pdm_loop_stmt *loop = c->path[i];
+        const bool splits = loop->mark == PDM_LOOP_PARALLEL || pdm_loop_is_block(loop) ||
+                            (b->scope == PDM_LOOP_LOCAL && pdm_loop_is_thread(loop));
+        if (inside && splits)
+            return fault(c, "a temporary is used by several who have one each");
+        inside = inside || loop->var == b->home;
+    }
+    return inside || fault(c, "a temporary is used outside of the loop that it lives in");
+}
+
 static bool one(checker *c, const pdm_loop_expr *e)
 {
     switch (e->kind) {
@@ -47,7 +69,7 @@ static bool one(checker *c, const pdm_loop_expr *e)
             if (!is_index(e->args[i]))
                 return fault(c, "an index is of another type");
         }
-        return true;
+        return reachable(c, e->u.index);
     case PDM_LOOP_UNARY:
         return pdm_loop_op_is_unary(e->op) || fault(c, "an operation has too few operands");
     case PDM_LOOP_BINARY:
@@ -79,55 +101,147 @@ static bool expr(checker *c, const pdm_loop_expr *e)
     return one(c, e);
 }
 
-static bool statements(checker *c, const pdm_loop_stmt *stmt, bool outermost)
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static bool is_small(const pdm_loop_expr *extent, int64_t most)
+{
+    return extent->kind == PDM_LOOP_CONST && extent->u.i >= 0 && extent->u.i <= most;
+}
+
+/* A loop inside of others: what its mark allows. */
+static bool mark_fits(checker *c, const pdm_loop_stmt *loop)
+{
+    int64_t threads = pdm_loop_is_thread(loop) ? loop->extent->u.i : 1;
+
+    if (loop->mark == PDM_LOOP_PARALLEL && c->depth > 0)
+        return fault(c, "a parallel loop inside of a loop");
+    if (loop->mark == PDM_LOOP_UNROLL && !is_small(loop->extent, PDM_LOOP_MAX_UNROLL))
+        return fault(c, "an unrolled loop has no small number of turns");
+    if (pdm_loop_is_thread(loop) && !is_small(loop->extent, PDM_LOOP_MAX_THREADS))
+        return fault(c, "a loop over threads has no small number of turns");
+    for (size_t i = 0; i < c->depth; i++) {
+        const pdm_loop_stmt *outer = c->path[i];
+        if (pdm_loop_is_block(loop) && !pdm_loop_is_block(outer))
+            return fault(c, "a loop over blocks inside of another kind of loop");
+        if (pdm_loop_is_thread(loop) && outer->mark == PDM_LOOP_PARALLEL)
+            return fault(c, "a loop over threads inside of a parallel one");
+        if (outer->mark == PDM_LOOP_VECTOR &&
+            (loop->mark == PDM_LOOP_VECTOR || pdm_loop_is_thread(loop)))
+            return fault(c, "such a loop cannot be inside of a vector loop");
+        if (loop->mark == outer->mark && (pdm_loop_is_block(loop) || pdm_loop_is_thread(loop)))
+            return fault(c, "two loops, one in the other, over the same blocks or threads");
+        if (pdm_loop_is_thread(outer))
+            threads *= outer->extent->u.i;
+    }
+    return threads <= PDM_LOOP_MAX_THREADS || fault(c, "a block has too many threads");
+}
+
+static bool statements(checker *c, const pdm_loop_stmt *stmt);
+
+static bool loop(checker *c, const pdm_loop_stmt *stmt)
+{
+    if (stmt->var >= c->fn->num_vars || c->open[stmt->var])
+        return fault(c, "a loop over a variable that is in use");
+    if (c->seen[stmt->var])
+        return fault(c, "two loops over one variable");
+    if (!expr(c, stmt->extent) || !is_index(stmt->extent))
+        return fault(c, "the extent of a loop is no index");
+    if ((unsigned)stmt->mark >= PDM_LOOP_MARK_COUNT || !mark_fits(c, stmt))
+        return fault(c, "unknown kind of loop");
+    c->open[stmt->var] = c->seen[stmt->var] = true;
+    c->path[c->depth++] = stmt;
+    c->scope++;
+    if (!statements(c, stmt->body))
+        return false;
+    c->depth--;
+    c->open[stmt->var] = false;
+    c->scope++;
+    return true;
+}
+
+static bool store(checker *c, const pdm_loop_stmt *stmt)
+{
+    if (stmt->buffer >= c->fn->buffers.n)
+        return fault(c, "a store to no buffer");
+    const pdm_loop_buffer *buffer = &c->fn->buffers.v[stmt->buffer];
+    if (buffer->role == PDM_LOOP_INPUT)
+        return fault(c, "an input is written");
+    for (uint32_t i = 0; i < pdm_loop_num_indices(c->fn, stmt->buffer); i++) {
+        if (!expr(c, stmt->indices[i]))
+            return false;
+        if (!is_index(stmt->indices[i]))
+            return fault(c, "an index is of another type");
+    }
+    if (!expr(c, stmt->value))
+        return false;
+    if (stmt->value->dtype != buffer->dtype)
+        return fault(c, "a value is stored as another type");
+    return reachable(c, stmt->buffer);
+}
+
+static bool guard(checker *c, const pdm_loop_stmt *stmt)
+{
+    if (!expr(c, stmt->value))
+        return false;
+    if (stmt->value->dtype != PDM_BOOL)
+        return fault(c, "a condition is of another type");
+    return statements(c, stmt->body);
+}
+
+static bool statements(checker *c, const pdm_loop_stmt *stmt)
 {
     for (; stmt; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_STORE) {
-            if (stmt->buffer >= c->fn->buffers.n)
-                return fault(c, "a store to no buffer");
-            const pdm_loop_buffer *buffer = &c->fn->buffers.v[stmt->buffer];
-            if (buffer->role == PDM_LOOP_INPUT)
-                return fault(c, "an input is written");
-            for (uint32_t i = 0; i < pdm_loop_num_indices(c->fn, stmt->buffer); i++) {
-                if (!expr(c, stmt->indices[i]))
-                    return false;
-            }
-            if (!expr(c, stmt->value))
-                return false;
-            if (stmt->value->dtype != buffer->dtype)
-                return fault(c, "a value is stored as another type");
-            continue;
-        }
-        if (stmt->var >= c->fn->num_vars || c->open[stmt->var])
-            return fault(c, "a loop over a variable that is in use");
-        if (stmt->mark == PDM_LOOP_PARALLEL && !outermost)
-            return fault(c, "a parallel loop inside of a loop");
-        if (!expr(c, stmt->extent) || !is_index(stmt->extent))
-            return fault(c, "the extent of a loop is no index");
-        c->open[stmt->var] = true;
-        c->scope++;
-        if (!statements(c, stmt->body, false))
+        const bool sound = stmt->kind == PDM_LOOP_FOR  ? loop(c, stmt)
+                           : stmt->kind == PDM_LOOP_IF ? guard(c, stmt)
+                                                       : store(c, stmt);
+        if (!sound)
             return false;
-        c->open[stmt->var] = false;
-        c->scope++;
     }
     return true;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+static bool buffers(checker *c)
+{
+    uint64_t local = 0, shared = 0;
+
+    for (size_t i = 0; i < c->fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &c->fn->buffers.v[i];
+        uint64_t bytes;
+        if (b->scope == PDM_LOOP_GLOBAL)
+            continue;
+        if (b->role != PDM_LOOP_TEMP || b->home >= c->fn->num_vars)
+            return fault(c, "a buffer lives in turns of a loop, but is no temporary of one");
+        if (!pdm_loop_bytes(b, &bytes))
+            return fault(c, "the dims of a temporary of a loop are no numbers");
+        if (b->scope == PDM_LOOP_LOCAL)
+            local += bytes < PDM_LOOP_MAX_LOCAL ? bytes : PDM_LOOP_MAX_LOCAL + 1;
+        else
+            shared += bytes < PDM_LOOP_MAX_SHARED ? bytes : PDM_LOOP_MAX_SHARED + 1;
+    }
+    return (local <= PDM_LOOP_MAX_LOCAL && shared <= PDM_LOOP_MAX_SHARED) ||
+           fault(c, "the temporaries of loops are too large");
 }
 
 const char *pdm_loop_verify(const pdm_loop_fn *fn)
 {
     checker c = {.fn = fn,
+                 .path = calloc((size_t)fn->num_vars + 1, sizeof *c.path),
                  .open = calloc((size_t)fn->num_vars + 1, sizeof *c.open),
+                 .seen = calloc((size_t)fn->num_vars + 1, sizeof *c.seen),
                  .checked = calloc(fn->num_exprs + 1, sizeof *c.checked),
                  .scope = 1};
 
-    if (!c.open || !c.checked)
+    if (!c.path || !c.open || !c.seen || !c.checked)
         c.fault = "out of memory";
     else if (fn->status != PDM_OK)
         c.fault = "it is not complete";
-    else
-        statements(&c, fn->body, true);
+    else if (buffers(&c))
+        statements(&c, fn->body);
+    free(c.path);
     free(c.open);
+    free(c.seen);
     free(c.checked);
     return c.fault;
 }

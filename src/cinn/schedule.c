@@ -2,19 +2,9 @@
 #include "cinn/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- variables in expressions ---------------------------------------------------------------- */
-
-static bool index_mentions(const pdm_loop_expr *e, uint32_t var)
-{
-    if (e->kind == PDM_LOOP_VAR)
-        return e->u.index == var;
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (index_mentions(e->args[i], var))
-            return true;
-    }
-    return false;
-}
 
 const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *e, uint32_t var)
 {
@@ -33,7 +23,7 @@ const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *
             return pdm_loop_binary(fn, PDM_LOOP_MUL, e->args[0], b);
         return pdm_loop_is_int(b, 0) ? pdm_loop_binary(fn, PDM_LOOP_MUL, a, e->args[1]) : NULL;
     }
-    return index_mentions(e, var) ? NULL : pdm_loop_index(fn, 0);
+    return pdm_loop_mentions(e, var) ? NULL : pdm_loop_index(fn, 0);
 }
 
 static const pdm_loop_expr *replace_var(void *user, pdm_loop_fn *fn, const pdm_loop_expr *e,
@@ -51,66 +41,382 @@ bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_ex
     return pdm_loop_rewrite(fn, stmt, replace_var, with);
 }
 
-/* ---- independence ---------------------------------------------------------------------------- */
+/* ---- small things ---------------------------------------------------------------------------- */
 
-/* Loops are made so that a store whose index depends on a variable goes to another place for each
- * value of it. A buffer that is stored is read only where it was stored in the same turn. */
-static bool stores_elsewhere(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt, uint32_t var)
-{
-    for (; stmt; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_FOR) {
-            if (!stores_elsewhere(fn, stmt->body, var))
-                return false;
-            continue;
-        }
-        bool depends = false;
-        for (uint32_t i = 0; i < pdm_loop_num_indices(fn, stmt->buffer); i++)
-            depends = depends || index_mentions(stmt->indices[i], var);
-        if (!depends)
-            return false;
-    }
-    return true;
-}
-
-bool pdm_loop_is_independent(const pdm_loop_fn *fn, const pdm_loop_stmt *loop)
-{
-    return loop->kind == PDM_LOOP_FOR && stores_elsewhere(fn, loop->body, loop->var);
-}
-
-/* ---- fuse ------------------------------------------------------------------------------------ */
+#define NO_MEMORY  "out of memory"
+#define NOT_SERIAL "a loop is no serial one"
 
 static pdm_loop_stmt *only_loop(const pdm_loop_stmt *outer)
 {
-    pdm_loop_stmt *inner = outer->kind == PDM_LOOP_FOR ? outer->body : NULL;
+    pdm_loop_stmt *inner = outer->body;
 
-    return inner && inner->kind == PDM_LOOP_FOR && !inner->next && outer->mark == PDM_LOOP_SERIAL &&
-                   inner->mark == PDM_LOOP_SERIAL && !index_mentions(inner->extent, outer->var)
+    return inner && inner->kind == PDM_LOOP_FOR && !inner->next &&
+                   !pdm_loop_mentions(inner->extent, outer->var)
                ? inner
                : NULL;
 }
 
-bool pdm_loop_fuse(pdm_loop_fn *fn, pdm_loop_stmt *outer)
+static bool is_serial(const pdm_loop_stmt *stmt)
 {
-    pdm_loop_stmt *inner = only_loop(outer);
+    return stmt->kind == PDM_LOOP_FOR && stmt->mark == PDM_LOOP_SERIAL;
+}
 
-    if (!inner || fn->status != PDM_OK)
-        return false;
+/* Whether a temporary lives in turns of the loop over a variable. */
+static bool is_home(const pdm_loop_fn *fn, uint32_t var)
+{
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        if (fn->buffers.v[i].scope != PDM_LOOP_GLOBAL && fn->buffers.v[i].home == var)
+            return true;
+    }
+    return false;
+}
+
+static void move_home(pdm_loop_fn *fn, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        if (fn->buffers.v[i].scope != PDM_LOOP_GLOBAL && fn->buffers.v[i].home == from)
+            fn->buffers.v[i].home = to;
+    }
+}
+
+static bool has_homes(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt)
+{
+    for (; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR && is_home(fn, stmt->var))
+            return true;
+        if (has_homes(fn, stmt->body))
+            return true;
+    }
+    return false;
+}
+
+/* The list in which a statement stands, at its place. */
+static pdm_loop_stmt **link_to(pdm_loop_stmt **list, const pdm_loop_stmt *stmt)
+{
+    for (; *list; list = &(*list)->next) {
+        if (*list == stmt)
+            return list;
+        pdm_loop_stmt **inside = link_to(&(*list)->body, stmt);
+        if (inside)
+            return inside;
+    }
+    return NULL;
+}
+
+/* An expression instead of one or two variables, in statements. */
+static bool replace(pdm_loop_fn *fn, pdm_loop_stmt *stmts, uint32_t var, const pdm_loop_expr *with,
+                    uint32_t other, const pdm_loop_expr *other_with)
+{
+    const pdm_loop_expr **map = calloc((size_t)fn->num_vars + 1, sizeof *map);
+
+    if (!map && fn->status == PDM_OK)
+        fn->status = PDM_NOMEM;
+    if (map && with && other_with) {
+        map[var] = with;
+        map[other] = other_with;
+        pdm_loop_substitute(fn, stmts, map);
+    }
+    free(map);
+    return fn->status == PDM_OK;
+}
+
+static pdm_loop_stmt *copy_stmts(pdm_loop_fn *fn, const pdm_loop_stmt *stmt,
+                                 const pdm_loop_expr **with)
+{
+    pdm_loop_stmt *first = NULL, **last = &first;
+
+    for (; stmt && fn->status == PDM_OK; stmt = stmt->next) {
+        pdm_loop_stmt *copy = pdm_arena_memdup(&fn->arena, stmt, sizeof *stmt);
+        if (!copy) {
+            fn->status = PDM_NOMEM;
+            return NULL;
+        }
+        copy->next = NULL;
+        if (stmt->kind == PDM_LOOP_FOR) {
+            copy->var = fn->num_vars++;
+            with[stmt->var] = pdm_loop_var(fn, copy->var);
+        }
+        copy->body = copy_stmts(fn, stmt->body, with);
+        *last = copy;
+        last = &copy->next;
+    }
+    return first;
+}
+
+pdm_loop_stmt *pdm_loop_copy(pdm_loop_fn *fn, const pdm_loop_stmt *stmts, uint32_t var,
+                             const pdm_loop_expr *value)
+{
+    const pdm_loop_expr **with = calloc((size_t)fn->num_vars + 1, sizeof *with);
+    pdm_loop_stmt *copy = NULL;
+
+    if (!with && fn->status == PDM_OK)
+        fn->status = PDM_NOMEM;
+    if (fn->status == PDM_OK) {
+        with[var] = value;
+        copy = copy_stmts(fn, stmts, with);
+        pdm_loop_substitute(fn, copy, with);
+    }
+    free(with);
+    return fn->status == PDM_OK ? copy : NULL;
+}
+
+/* ---- split ----------------------------------------------------------------------------------- */
+
+/* The loop for what whole turns leave, behind the loop; NULL with PDM_OK: nothing is left. */
+static pdm_loop_stmt *make_tail(pdm_loop_fn *fn, const pdm_loop_stmt *loop, const pdm_loop_expr *turns,
+                                const pdm_loop_expr *by)
+{
+    const pdm_loop_expr *rest = pdm_loop_binary(fn, PDM_LOOP_MOD, loop->extent, by);
+    const uint32_t var = fn->num_vars++;
+
+    if (!rest || pdm_loop_is_int(rest, 0))
+        return NULL;
+    const pdm_loop_expr *done = pdm_loop_binary(fn, PDM_LOOP_MUL, turns, by);
+    const pdm_loop_expr *at = pdm_loop_binary(fn, PDM_LOOP_ADD, done, pdm_loop_var(fn, var));
+    return pdm_loop_for(fn, var, rest, at ? pdm_loop_copy(fn, loop->body, loop->var, at) : NULL);
+}
+
+const char *pdm_loop_split(pdm_loop_fn *fn, pdm_loop_stmt *loop, int64_t factor, pdm_loop_rest rest,
+                           pdm_loop_stmt **out_inner)
+{
+    const bool number = loop->kind == PDM_LOOP_FOR && loop->extent->kind == PDM_LOOP_CONST;
+
+    if (!is_serial(loop))
+        return NOT_SERIAL;
+    if (factor < 1)
+        return "the factor is not positive";
+    if (rest == PDM_LOOP_TAIL && number && loop->extent->u.i < factor)
+        return "the factor is greater than the extent";
+    if (rest == PDM_LOOP_TAIL && (is_home(fn, loop->var) || has_homes(fn, loop->body)))
+        return "a temporary lives in the loop";
+    if (number && loop->extent->u.i > INT64_MAX - factor)
+        return "the extent is too large";
+    const pdm_loop_expr *by = pdm_loop_index(fn, factor);
+    const pdm_loop_expr *exact = by ? pdm_loop_quotient(fn, loop->extent, by) : NULL;
+    const pdm_loop_expr *up = pdm_loop_binary(fn, PDM_LOOP_ADD, loop->extent,
+                                              pdm_loop_index(fn, rest == PDM_LOOP_TAIL ? 0 : factor - 1));
+    const pdm_loop_expr *turns = exact ? exact : pdm_loop_binary(fn, PDM_LOOP_DIV, up, by);
+    const uint32_t outer = fn->num_vars++, inner = fn->num_vars++;
+    const pdm_loop_expr *at = pdm_loop_binary(
+        fn, PDM_LOOP_ADD, pdm_loop_binary(fn, PDM_LOOP_MUL, pdm_loop_var(fn, outer), by),
+        pdm_loop_var(fn, inner));
+    pdm_loop_stmt *tail =
+        rest == PDM_LOOP_TAIL && !exact && turns ? make_tail(fn, loop, turns, by) : NULL;
+    if (fn->status != PDM_OK || !replace(fn, loop->body, loop->var, at, loop->var, at))
+        return NO_MEMORY;
+    pdm_loop_stmt *body = loop->body;
+    if (rest == PDM_LOOP_GUARD && !exact)
+        body = pdm_loop_if(fn, pdm_loop_binary(fn, PDM_LOOP_LT, at, loop->extent), body);
+    pdm_loop_stmt *made = pdm_loop_for(fn, inner, by, body);
+    if (fn->status != PDM_OK)
+        return NO_MEMORY;
+    move_home(fn, loop->var, inner);
+    loop->var = outer;
+    loop->extent = turns;
+    loop->body = made;
+    if (tail) {
+        tail->next = loop->next;
+        loop->next = tail;
+    }
+    if (out_inner)
+        *out_inner = made;
+    return NULL;
+}
+
+/* ---- fuse ------------------------------------------------------------------------------------ */
+
+const char *pdm_loop_fuse(pdm_loop_fn *fn, pdm_loop_stmt *outer)
+{
+    if (!is_serial(outer))
+        return NOT_SERIAL;
+    pdm_loop_stmt *inner = only_loop(outer);
+    if (!inner)
+        return "the body is not one loop of an extent that is always the same";
+    if (!is_serial(inner))
+        return NOT_SERIAL;
+    if (is_home(fn, outer->var))
+        return "a temporary lives in a turn of the outer loop";
     const uint32_t var = fn->num_vars++;
     const pdm_loop_expr *v = pdm_loop_var(fn, var);
     const pdm_loop_expr *extent = pdm_loop_binary(fn, PDM_LOOP_MUL, outer->extent, inner->extent);
-    const pdm_loop_expr **with = calloc(fn->num_vars, sizeof *with);
-    if (!with)
-        fn->status = PDM_NOMEM;
-    if (with && v && extent) {
-        with[outer->var] = pdm_loop_binary(fn, PDM_LOOP_DIV, v, inner->extent);
-        with[inner->var] = pdm_loop_binary(fn, PDM_LOOP_MOD, v, inner->extent);
-        pdm_loop_substitute(fn, inner->body, with);
-    }
-    free(with);
+    if (!extent ||
+        !replace(fn, inner->body, outer->var, pdm_loop_binary(fn, PDM_LOOP_DIV, v, inner->extent),
+                 inner->var, pdm_loop_binary(fn, PDM_LOOP_MOD, v, inner->extent)))
+        return NO_MEMORY;
+    move_home(fn, inner->var, var);
     outer->var = var;
     outer->extent = extent;
     outer->body = inner->body;
-    return fn->status == PDM_OK;
+    return NULL;
+}
+
+/* ---- reorder --------------------------------------------------------------------------------- */
+
+enum { MAX_ORDER = 16 };
+
+/* The loops of order as they stand; false: they are not one in the other without anything else. */
+static bool chain_of(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_t count, pdm_loop_stmt **chain)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count && found == 0; i++) {
+        pdm_loop_stmt *at = order[i];
+        size_t n = 0;
+        for (; at && n < count; at = only_loop(at)) {
+            size_t k = 0;
+            while (k < count && order[k] != at)
+                k++;
+            if (k == count)
+                break;
+            chain[n++] = at;
+        }
+        found = n == count ? n : 0;
+    }
+    return found == count && link_to(&fn->body, chain[0]) != NULL;
+}
+
+/* Two loops, of which the inner is the only statement of the outer, change places. */
+static void swap(pdm_loop_fn *fn, pdm_loop_stmt *outer, pdm_loop_stmt *inner)
+{
+    pdm_loop_stmt **link = link_to(&fn->body, outer);
+
+    move_home(fn, inner->var, outer->var);
+    *link = inner;
+    inner->next = outer->next;
+    outer->next = NULL;
+    outer->body = inner->body;
+    inner->body = outer;
+}
+
+/* Turns may meet only where one of the two variables is the same: then the order of those that meet
+ * stays. */
+static const char *may_swap(pdm_loop_fn *fn, const pdm_loop_stmt *outer, const pdm_loop_stmt *inner)
+{
+    if (is_home(fn, outer->var))
+        return "a temporary lives in a turn of an outer loop";
+    return pdm_loop_all_force(fn, outer, outer, inner) ? NULL
+                                                       : "turns of the loops depend on each other";
+}
+
+static size_t place_of(const pdm_loop_stmt *loop, pdm_loop_stmt *const *order)
+{
+    size_t at = 0;
+
+    while (order[at] != loop)
+        at++;
+    return at;
+}
+
+const char *pdm_loop_reorder(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_t count)
+{
+    pdm_loop_stmt *chain[MAX_ORDER], *done[2 * MAX_ORDER * MAX_ORDER];
+    size_t num_done = 0;
+    const char *why = NULL;
+
+    if (count < 1 || count > MAX_ORDER)
+        return "too few or too many loops";
+    for (size_t i = 0; i < count; i++) {
+        if (!is_serial(order[i]))
+            return NOT_SERIAL;
+    }
+    if (!chain_of(fn, order, count, chain))
+        return "the loops do not stand one in the other, with nothing else";
+    /* By exchanging neighbours; what was exchanged is put back when one cannot be. */
+    for (size_t round = 0; !why && round < count; round++) {
+        for (size_t i = 0; !why && i + 1 < count; i++) {
+            if (place_of(chain[i], order) < place_of(chain[i + 1], order))
+                continue;
+            why = may_swap(fn, chain[i], chain[i + 1]);
+            if (why)
+                break;
+            swap(fn, chain[i], chain[i + 1]);
+            done[num_done++] = chain[i + 1];
+            done[num_done++] = chain[i];
+            pdm_loop_stmt *t = chain[i];
+            chain[i] = chain[i + 1];
+            chain[i + 1] = t;
+        }
+    }
+    for (; why && num_done > 0; num_done -= 2)
+        swap(fn, done[num_done - 2], done[num_done - 1]);
+    return fn->status != PDM_OK ? NO_MEMORY : why;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* The verifier knows what fits where. */
+static const char *set_mark(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark)
+{
+    loop->mark = mark;
+    const char *why = pdm_loop_verify(fn);
+    if (why)
+        loop->mark = PDM_LOOP_SERIAL;
+    return why;
+}
+
+static const char *set_independent(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark)
+{
+    if (!is_serial(loop))
+        return NOT_SERIAL;
+    if (!pdm_loop_is_independent(fn, loop))
+        return "turns of the loop depend on each other";
+    return set_mark(fn, loop, mark);
+}
+
+const char *pdm_loop_parallel(pdm_loop_fn *fn, pdm_loop_stmt *loop)
+{
+    return set_independent(fn, loop, PDM_LOOP_PARALLEL);
+}
+
+const char *pdm_loop_vectorize(pdm_loop_fn *fn, pdm_loop_stmt *loop)
+{
+    if (loop->kind == PDM_LOOP_FOR &&
+        (loop->extent->kind != PDM_LOOP_CONST || loop->extent->u.i < 1 ||
+         loop->extent->u.i > PDM_LOOP_MAX_LANES))
+        return "a vector loop has a small number of turns";
+    return set_independent(fn, loop, PDM_LOOP_VECTOR);
+}
+
+const char *pdm_loop_unroll(pdm_loop_fn *fn, pdm_loop_stmt *loop)
+{
+    return is_serial(loop) ? set_mark(fn, loop, PDM_LOOP_UNROLL) : NOT_SERIAL;
+}
+
+const char *pdm_loop_bind(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark)
+{
+    return mark < PDM_LOOP_BLOCK_X || mark > PDM_LOOP_THREAD_Z
+               ? "loops are bound to blocks or threads"
+               : set_independent(fn, loop, mark);
+}
+
+const char *pdm_loop_annotate(pdm_loop_fn *fn, pdm_loop_stmt *loop, const char *key, int64_t value)
+{
+    const size_t len = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789._");
+    pdm_loop_note *first = NULL, **last = &first;
+
+    if (loop->kind != PDM_LOOP_FOR)
+        return "it is no loop";
+    if (len == 0 || key[len] != '\0')
+        return "a key has other characters than letters, digits, dots and underscores";
+    /* The list is made anew: copies of the loop may share it. */
+    pdm_loop_note wanted = {.key = pdm_arena_strndup(&fn->arena, key, len), .value = value};
+    bool there = false;
+    for (const pdm_loop_note *note = loop->notes; note || !there; note = note ? note->next : NULL) {
+        const bool same = !note || strcmp(note->key, key) == 0;
+        pdm_loop_note *copy = pdm_arena_memdup(&fn->arena, same ? &wanted : note, sizeof wanted);
+        if (!copy || !wanted.key) {
+            fn->status = PDM_NOMEM;
+            return NO_MEMORY;
+        }
+        there = there || same;
+        copy->next = NULL;
+        *last = copy;
+        last = (pdm_loop_note **)&copy->next;
+        if (!note)
+            break;
+    }
+    loop->notes = first;
+    return NULL;
 }
 
 /* ---- whether fusing is plain ----------------------------------------------------------------- */
@@ -151,8 +457,9 @@ static bool plain_expr(plainness *p, const pdm_loop_expr *e)
 static bool plain_stmts(plainness *p, const pdm_loop_stmt *stmt)
 {
     for (; stmt; stmt = stmt->next) {
-        const bool plain = stmt->kind == PDM_LOOP_FOR
-                               ? plain_stmts(p, stmt->body)
+        const bool plain = stmt->kind != PDM_LOOP_STORE
+                               ? plain_expr(p, stmt->kind == PDM_LOOP_IF ? stmt->value : stmt->extent) &&
+                                     plain_stmts(p, stmt->body)
                                : steps_equally(p, stmt->buffer, stmt->indices) &&
                                      plain_expr(p, stmt->value);
         if (!plain)

@@ -43,7 +43,7 @@ void pdm_cinn_schedule_cpu(pdm_loop_fn *fn)
             continue; /* a reduction of everything */
         /* All but the innermost: dividing costs little there. */
         while (fn->status == PDM_OK && inner_of(loop) && has_loops(inner_of(loop)->body) &&
-               pdm_loop_is_independent(fn, inner_of(loop)) && pdm_loop_fuse(fn, loop)) {
+               pdm_loop_is_independent(fn, inner_of(loop)) && !pdm_loop_fuse(fn, loop)) {
         }
         if (inner_of(loop) && !has_loops(inner_of(loop)->body) &&
             pdm_loop_is_independent(fn, inner_of(loop)))
@@ -61,7 +61,7 @@ void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
             continue;
         fuse_plain(fn, loop);
         while (fn->status == PDM_OK && inner_of(loop) &&
-               pdm_loop_is_independent(fn, inner_of(loop)) && pdm_loop_fuse(fn, loop)) {
+               pdm_loop_is_independent(fn, inner_of(loop)) && !pdm_loop_fuse(fn, loop)) {
         }
         loop->mark = PDM_LOOP_PARALLEL;
     }

@@ -178,6 +178,10 @@ static pdm_status take_buffers(const pdm_loop_fn *fn, pdm_k *k, const int64_t *s
             data[i] = k->in[i]->tensor.data;
             continue;
         }
+        if (buffer->scope != PDM_LOOP_GLOBAL) {
+            data[i] = NULL; /* the code has it on its stack */
+            continue;
+        }
         if (!dims_of(buffer, symbols, dims, &bytes))
             return pdm_k_fail(k, "a result is too large");
         data[i] = buffer->role == PDM_LOOP_TEMP
@@ -213,7 +217,7 @@ static int64_t elements_of(const pdm_loop_stmt *stmt, const int64_t *symbols)
     int64_t sum = 0;
 
     for (; stmt; stmt = stmt->next) {
-        int64_t n = 1;
+        int64_t n = stmt->kind == PDM_LOOP_IF ? elements_of(stmt->body, symbols) : 1;
         if (stmt->kind == PDM_LOOP_FOR &&
             __builtin_mul_overflow(pdm_loop_eval(stmt->extent, symbols),
                                    elements_of(stmt->body, symbols), &n))

@@ -3,6 +3,7 @@
 #define SUITES(X) \
     X(loop_expr)  \
     X(loop_math)  \
-    X(schedule)
+    X(schedule)   \
+    X(schedule_random)
 
 PDM_UNIT_MAIN(SUITES)

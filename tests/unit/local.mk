@@ -95,6 +95,7 @@ tests_unit_check_cinn_SOURCES = \
 	tests/unit/cinn/loop_expr.c \
 	tests/unit/cinn/loop_math.c \
 	tests/unit/cinn/schedule.c \
+	tests/unit/cinn/schedule_random.c \
 	tests/unit/check_cinn.c \
 	tests/unit/main.h
 

@@ -358,11 +358,28 @@ static void store(printer *p, const pdm_loop_stmt *stmt)
     close_block(p);
 }
 
+static void guarded(printer *p, const pdm_loop_stmt *stmt)
+{
+    open_block(p);
+    define(p, stmt->value);
+    indent(p);
+    pdm_buf_puts(p->out, "if (");
+    name(stmt->value, p->out);
+    pdm_buf_puts(p->out, ") {\n");
+    p->depth++;
+    forget(p);
+    statements(p, stmt->body);
+    close_block(p);
+    close_block(p);
+}
+
 static void statements(printer *p, const pdm_loop_stmt *stmt)
 {
     for (; stmt; stmt = stmt->next) {
         if (stmt->kind == PDM_LOOP_FOR)
             loop(p, stmt, false);
+        else if (stmt->kind == PDM_LOOP_IF)
+            guarded(p, stmt);
         else
             store(p, stmt);
     }

@@ -20,9 +20,10 @@ typedef struct emitter {
     LLVMBuilderRef builder;
     LLVMValueRef function;
     LLVMTypeRef i1, i8, i32, i64, ptr;
-    LLVMValueRef *vars;  /* by variable */
+    LLVMValueRef *vars;   /* by variable */
+    LLVMValueRef *locals; /* by buffer: what is on the stack; NULL: it is a parameter */
     LLVMValueRef *exprs; /* by expression: its value where it was emitted in a block around */
-    uint32_t *log;       /* expressions that have one, in order */
+    const pdm_loop_expr **log; /* expressions that have one, in order */
     size_t num_logged;
     bool failed;
 } emitter;
@@ -321,9 +322,10 @@ static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x);
 static LLVMValueRef element(emitter *e, uint32_t buffer, const pdm_loop_expr *index)
 {
     LLVMValueRef at = emit(e, index);
+    LLVMValueRef base = e->locals[buffer] ? e->locals[buffer] : LLVMGetParam(e->function, buffer);
 
-    return LLVMBuildInBoundsGEP2(e->builder, memory_type(e, e->fn->buffers.v[buffer].dtype),
-                                 LLVMGetParam(e->function, buffer), &at, 1, "");
+    return LLVMBuildInBoundsGEP2(e->builder, memory_type(e, e->fn->buffers.v[buffer].dtype), base, &at,
+                                 1, "");
 }
 
 static LLVMValueRef load(emitter *e, const pdm_loop_expr *x)
@@ -384,7 +386,7 @@ static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x)
 {
     if (!e->exprs[x->id]) {
         e->exprs[x->id] = make(e, x);
-        e->log[e->num_logged++] = x->id;
+        e->log[e->num_logged++] = x;
     }
     return e->exprs[x->id];
 }
@@ -394,7 +396,7 @@ static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x)
 static void forget(emitter *e)
 {
     while (e->num_logged > 0)
-        e->exprs[e->log[--e->num_logged]] = NULL;
+        e->exprs[e->log[--e->num_logged]->id] = NULL;
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -429,14 +431,45 @@ static void store(emitter *e, const pdm_loop_stmt *stmt)
     if (stmt->value->dtype == PDM_BOOL)
         v = LLVMBuildZExt(e->builder, v, e->i8, "");
     LLVMBuildStore(e->builder, v, at);
-    if (e->fn->buffers.v[stmt->buffer].role == PDM_LOOP_TEMP)
+    for (size_t i = 0; i < e->num_logged; i++) {
+        if (e->log[i]->kind == PDM_LOOP_LOAD && e->log[i]->u.index == stmt->buffer) {
+            forget(e);
+            break;
+        }
+    }
+}
+
+static void guarded(emitter *e, const pdm_loop_stmt *stmt)
+{
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->context, e->function, "if");
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, e->function, "after");
+
+    LLVMBuildCondBr(e->builder, emit(e, stmt->value), body, after);
+    LLVMPositionBuilderAtEnd(e->builder, body);
+    statements(e, stmt->body);
+    LLVMBuildBr(e->builder, after);
+    LLVMPositionBuilderAtEnd(e->builder, after);
+    forget(e);
+}
+
+static void unrolled(emitter *e, const pdm_loop_stmt *stmt)
+{
+    for (int64_t i = 0; i < stmt->extent->u.i; i++) {
         forget(e);
+        e->vars[stmt->var] = LLVMConstInt(e->i64, (unsigned long long)i, false);
+        statements(e, stmt->body);
+    }
+    forget(e);
 }
 
 static void statements(emitter *e, const pdm_loop_stmt *stmt)
 {
     for (; stmt; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_FOR)
+        if (stmt->kind == PDM_LOOP_IF)
+            guarded(e, stmt);
+        else if (stmt->kind == PDM_LOOP_FOR && stmt->mark == PDM_LOOP_UNROLL)
+            unrolled(e, stmt);
+        else if (stmt->kind == PDM_LOOP_FOR)
             loop(e, stmt, LLVMConstInt(e->i64, 0, false), emit(e, stmt->extent));
         else
             store(e, stmt);
@@ -448,6 +481,22 @@ static void statements(emitter *e, const pdm_loop_stmt *stmt)
 void pdm_llvm_nest_name(char out[PDM_LLVM_NAME], uint64_t number, uint32_t nest)
 {
     snprintf(out, PDM_LLVM_NAME, "kernel_%" PRIu64 "_%u", number, nest);
+}
+
+/* What lives in turns of loops of this nest. */
+static void take_locals(emitter *e, pdm_loop_stmt nest)
+{
+    nest.next = NULL;
+    for (size_t i = 0; i < e->fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &e->fn->buffers.v[i];
+        uint64_t bytes = 0;
+        e->locals[i] = NULL;
+        if (b->scope == PDM_LOOP_GLOBAL || !pdm_loop_find(&nest, b->home) || !pdm_loop_bytes(b, &bytes))
+            continue;
+        LLVMValueRef count = LLVMConstInt(e->i64, bytes / pdm_dtype_size(b->dtype), false);
+        e->locals[i] = LLVMBuildArrayAlloca(e->builder, memory_type(e, b->dtype), count, "");
+        LLVMSetAlignment(e->locals[i], 64);
+    }
 }
 
 /* The inner function of a nest: buffers, symbols, begin, end. */
@@ -472,9 +521,12 @@ static LLVMValueRef inner_function(emitter *e, const pdm_loop_stmt *nest, uint32
     LLVMPositionBuilderAtEnd(e->builder,
                              LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
     forget(e);
+    take_locals(e, *nest);
     if (nest->kind == PDM_LOOP_FOR)
         loop(e, nest, LLVMGetParam(e->function, buffers + symbols),
              LLVMGetParam(e->function, buffers + symbols + 1));
+    else if (nest->kind == PDM_LOOP_IF)
+        guarded(e, nest);
     else
         store(e, nest);
     LLVMBuildRetVoid(e->builder);
@@ -544,15 +596,17 @@ LLVMModuleRef pdm_llvm_emit(LLVMContextRef context, const pdm_loop_fn *fn, uint6
                  .ptr = LLVMPointerTypeInContext(context, 0)};
 
     e.vars = calloc((size_t)fn->num_vars + 1, sizeof(LLVMValueRef));
+    e.locals = calloc(fn->buffers.n + 1, sizeof(LLVMValueRef));
     e.exprs = calloc(fn->num_exprs + 1, sizeof(LLVMValueRef));
     e.log = calloc(fn->num_exprs + 1, sizeof *e.log);
     e.module = LLVMModuleCreateWithNameInContext(fn->name, context);
     e.builder = LLVMCreateBuilderInContext(context);
-    e.failed = !e.vars || !e.exprs || !e.log;
+    e.failed = !e.vars || !e.locals || !e.exprs || !e.log;
     if (!e.failed)
         nests(&e);
     LLVMDisposeBuilder(e.builder);
     free(e.vars);
+    free(e.locals);
     free(e.exprs);
     free(e.log);
     if (e.failed) {

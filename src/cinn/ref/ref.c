@@ -16,7 +16,7 @@ typedef union number {
 
 typedef struct machine {
     const pdm_loop_fn *fn;
-    void *const *buffers;
+    void **buffers; /* those of the caller, and room for what lives in turns of loops */
     const int64_t *symbols;
     int64_t *vars;
     number *values;   /* by expression */
@@ -345,11 +345,23 @@ static number eval(machine *m, const pdm_loop_expr *e)
 
 static void run_list(machine *m, const pdm_loop_stmt *stmt);
 
+/* What lives in a turn begins with no value that could be mistaken for one. */
+static void begin_turn(machine *m, const pdm_loop_stmt *loop)
+{
+    for (size_t i = 0; i < m->fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &m->fn->buffers.v[i];
+        uint64_t bytes = 0;
+        if (b->scope != PDM_LOOP_GLOBAL && b->home == loop->var && pdm_loop_bytes(b, &bytes))
+            memset(m->buffers[i], 0xff, bytes);
+    }
+}
+
 static void turns(machine *m, const pdm_loop_stmt *loop, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end; i++) {
         m->vars[loop->var] = i;
         m->now++;
+        begin_turn(m, loop);
         run_list(m, loop->body);
     }
 }
@@ -362,9 +374,53 @@ static void run_list(machine *m, const pdm_loop_stmt *stmt)
             turns(m, stmt, 0, eval(m, stmt->extent).i);
             continue;
         }
+        if (stmt->kind == PDM_LOOP_IF) {
+            if (eval(m, stmt->value).i)
+                run_list(m, stmt->body);
+            continue;
+        }
         const number v = eval(m, stmt->value);
         store(m->buffers[stmt->buffer], stmt->value->dtype,
               offset(m, stmt->buffer, stmt->indices), v);
+    }
+}
+
+static bool take_buffers(machine *m, void *const *buffers)
+{
+    for (size_t i = 0; i < m->fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &m->fn->buffers.v[i];
+        uint64_t bytes = 0;
+        m->buffers[i] = b->scope == PDM_LOOP_GLOBAL ? buffers[i] : NULL;
+        if (b->scope == PDM_LOOP_GLOBAL || !pdm_loop_bytes(b, &bytes))
+            continue;
+        m->buffers[i] = malloc(bytes + 1);
+        if (!m->buffers[i])
+            return false;
+    }
+    return true;
+}
+
+static void leave_buffers(machine *m)
+{
+    for (size_t i = 0; m->buffers && i < m->fn->buffers.n; i++) {
+        if (m->fn->buffers.v[i].scope != PDM_LOOP_GLOBAL)
+            free(m->buffers[i]);
+    }
+    free(m->buffers);
+}
+
+static void run_nest(machine *m, uint32_t nest, int64_t begin, int64_t end)
+{
+    const pdm_loop_stmt *stmt = m->fn->body;
+
+    for (uint32_t i = 0; i < nest; i++)
+        stmt = stmt->next;
+    if (stmt->kind == PDM_LOOP_FOR) {
+        turns(m, stmt, begin, end);
+    } else {
+        pdm_loop_stmt alone = *stmt;
+        alone.next = NULL;
+        run_list(m, &alone);
     }
 }
 
@@ -373,31 +429,21 @@ static pdm_status run(const void *image, uint32_t nest, void *const *buffers,
 {
     const pdm_loop_fn *fn = image;
     machine m = {.fn = fn,
-                 .buffers = buffers,
+                 .buffers = calloc(fn->buffers.n + 1, sizeof *m.buffers),
                  .symbols = symbols,
                  .vars = calloc((size_t)fn->num_vars + 1, sizeof *m.vars),
                  .values = calloc(fn->num_exprs + 1, sizeof *m.values),
                  .stamps = calloc(fn->num_exprs + 1, sizeof *m.stamps)};
-    const pdm_status status = m.vars && m.values && m.stamps ? PDM_OK : PDM_NOMEM;
+    const bool ready =
+        m.buffers && m.vars && m.values && m.stamps && take_buffers(&m, buffers);
 
-    if (status == PDM_OK) {
-        pdm_loop_stmt *stmt = fn->body;
-        for (uint32_t i = 0; i < nest; i++)
-            stmt = stmt->next;
-        if (stmt->kind == PDM_LOOP_FOR) {
-            turns(&m, stmt, begin, end);
-        } else {
-            const pdm_loop_stmt alone = {.kind = PDM_LOOP_STORE,
-                                         .buffer = stmt->buffer,
-                                         .indices = stmt->indices,
-                                         .value = stmt->value};
-            run_list(&m, &alone);
-        }
-    }
+    if (ready)
+        run_nest(&m, nest, begin, end);
+    leave_buffers(&m);
     free(m.vars);
     free(m.values);
     free(m.stamps);
-    return status;
+    return ready ? PDM_OK : PDM_NOMEM;
 }
 
 static pdm_status compile(const pdm_loop_fn *fn, void **out_image)

@@ -1,0 +1,427 @@
+/*
+ * Random functions, and random sequences of transformations of them. What is done keeps the result,
+ * to the bit, and a sound function; what is refused leaves the function as it was. Loops whose turns
+ * are marked as independent are run backwards at the end. A failure names its seed, which the
+ * environment variable PDM_SEED runs alone.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cinn/backend.h"
+#include "cinn/schedule.h"
+
+Suite *pdm_suite_schedule_random(void);
+
+typedef const pdm_loop_expr *E;
+
+enum { MAX_RANK = 3, MAX_BUFFERS = 40, MAX_LOOPS = 64, STEPS = 8 };
+
+typedef struct sample {
+    uint64_t state, seed;
+    pdm_loop_fn *fn;
+    pdm_dtype dtype;
+    uint32_t rank;
+    E dims[MAX_RANK], plus_one[MAX_RANK];
+    int64_t symbols[MAX_RANK];
+    uint32_t full[8], num_full; /* buffers of all dims, first the inputs */
+} sample;
+
+static uint32_t draw(sample *s, uint32_t below)
+{
+    uint64_t z = s->state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ z >> 31) >> 32) % below;
+}
+
+/* ---- random functions ------------------------------------------------------------------------ */
+
+static E operation(sample *s, E a, E b)
+{
+    static const pdm_loop_op ops[] = {PDM_LOOP_ADD, PDM_LOOP_MUL, PDM_LOOP_MAX, PDM_LOOP_SUB};
+
+    return pdm_loop_binary(s->fn, ops[draw(s, 4)], a, b);
+}
+
+static void open_loops(sample *s, uint32_t *vars, E *i)
+{
+    for (uint32_t d = 0; d < s->rank; d++) {
+        vars[d] = s->fn->num_vars++;
+        i[d] = pdm_loop_var(s->fn, vars[d]);
+    }
+}
+
+/* An element of a buffer of all dims, mostly that at i. */
+static E element(sample *s, const E *i)
+{
+    E at[MAX_RANK];
+    const uint32_t buffer = s->full[draw(s, s->num_full)];
+
+    for (uint32_t d = 0; d < s->rank; d++) {
+        const uint32_t other = draw(s, s->rank);
+        at[d] = draw(s, 8) == 0 ? pdm_loop_index(s->fn, 0) : i[d];
+        if (draw(s, 4) == 0 && s->dims[other] == s->dims[d])
+            at[d] = i[other];
+    }
+    return pdm_loop_load(s->fn, buffer, at);
+}
+
+static void add_nest(sample *s, const uint32_t *vars, const bool *inside, pdm_loop_stmt *body)
+{
+    for (uint32_t d = s->rank; d-- > 0;) {
+        if (!inside || !inside[d])
+            body = pdm_loop_for(s->fn, vars[d], s->dims[d], body);
+    }
+    pdm_loop_append(&s->fn->body, body);
+}
+
+static uint32_t add_buffer(sample *s, pdm_loop_role role, const E *dims)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "b%zu", s->fn->buffers.n);
+    return pdm_loop_add_buffer(s->fn, name, role, s->dtype, s->rank, dims);
+}
+
+static void add_pointwise(sample *s, pdm_loop_role role)
+{
+    uint32_t vars[MAX_RANK];
+    E i[MAX_RANK];
+
+    open_loops(s, vars, i);
+    const E value = operation(s, element(s, i), element(s, i));
+    const uint32_t t = add_buffer(s, role, s->dims);
+    pdm_loop_stmt *body = pdm_loop_store(s->fn, t, i, value);
+    if (draw(s, 3) == 0) { /* and another one of it */
+        const uint32_t u = add_buffer(s, role, s->dims);
+        const E more = operation(s, pdm_loop_load(s->fn, t, i), element(s, i));
+        pdm_loop_append(&body, pdm_loop_store(s->fn, u, i, more));
+    }
+    add_nest(s, vars, NULL, body);
+    s->full[s->num_full++] = t;
+}
+
+/* Sums over some axes, and what is made of them. */
+static void add_reduction(sample *s)
+{
+    uint32_t vars[MAX_RANK], again[MAX_RANK];
+    E i[MAX_RANK], to[MAX_RANK], dims[MAX_RANK], k[MAX_RANK];
+    bool gone[MAX_RANK];
+
+    open_loops(s, vars, i);
+    open_loops(s, again, k);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        gone[d] = d == s->rank - 1 || draw(s, 2);
+        dims[d] = gone[d] ? pdm_loop_index(s->fn, 1) : s->dims[d];
+        to[d] = gone[d] ? pdm_loop_index(s->fn, 0) : i[d];
+    }
+    const E term = operation(s, element(s, i), element(s, i));
+    const uint32_t t = add_buffer(s, PDM_LOOP_TEMP, dims);
+    pdm_loop_stmt *inner = pdm_loop_store(
+        s->fn, t, to,
+        pdm_loop_binary(s->fn, draw(s, 3) ? PDM_LOOP_ADD : PDM_LOOP_MAX, pdm_loop_load(s->fn, t, to), term));
+    for (uint32_t d = s->rank; d-- > 0;) {
+        if (gone[d])
+            inner = pdm_loop_for(s->fn, vars[d], s->dims[d], inner);
+    }
+    pdm_loop_stmt *all = pdm_loop_store(s->fn, t, to, pdm_loop_number(s->fn, s->dtype, 0));
+    pdm_loop_append(&all, inner);
+    add_nest(s, vars, gone, all);
+    for (uint32_t d = 0; d < s->rank; d++)
+        to[d] = gone[d] ? pdm_loop_index(s->fn, 0) : k[d];
+    const E value = operation(s, element(s, k), pdm_loop_load(s->fn, t, to));
+    const uint32_t u = add_buffer(s, draw(s, 2) ? PDM_LOOP_TEMP : PDM_LOOP_OUTPUT, s->dims);
+    add_nest(s, again, NULL, pdm_loop_store(s->fn, u, k, value));
+    s->full[s->num_full++] = u;
+}
+
+/* Each turn reads what one before it stored: of one axis, or of two in a slanting way. */
+static void add_recurrence(sample *s)
+{
+    uint32_t vars[MAX_RANK];
+    E i[MAX_RANK], to[MAX_RANK], from[MAX_RANK];
+    const uint32_t along = draw(s, s->rank), across = draw(s, s->rank);
+
+    open_loops(s, vars, i);
+    for (uint32_t d = 0; d < s->rank; d++)
+        to[d] = from[d] = i[d];
+    to[along] = pdm_loop_binary(s->fn, PDM_LOOP_ADD, i[along], pdm_loop_index(s->fn, 1));
+    if (across != along && draw(s, 2))
+        from[across] = pdm_loop_binary(s->fn, PDM_LOOP_ADD, i[across], pdm_loop_index(s->fn, 1));
+    const uint32_t t = add_buffer(s, draw(s, 2) ? PDM_LOOP_TEMP : PDM_LOOP_OUTPUT, s->plus_one);
+    const E value = operation(s, pdm_loop_load(s->fn, t, from), element(s, i));
+    add_nest(s, vars, NULL, pdm_loop_store(s->fn, t, to, value));
+}
+
+static void make(sample *s)
+{
+    ck_assert_int_eq(pdm_loop_fn_create("random", &s->fn), PDM_OK);
+    s->dtype = (const pdm_dtype[]){PDM_F32, PDM_I32, PDM_F64}[draw(s, 3)];
+    s->rank = 1 + draw(s, MAX_RANK);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        const int64_t extent = 2 + (int64_t)draw(s, 6);
+        s->symbols[s->fn->symbols.n] = extent;
+        s->dims[d] = draw(s, 2) ? pdm_loop_add_symbol(s->fn, 0, d) : pdm_loop_index(s->fn, extent);
+        s->plus_one[d] = pdm_loop_binary(s->fn, PDM_LOOP_ADD, s->dims[d], pdm_loop_index(s->fn, 1));
+    }
+    s->full[s->num_full++] = add_buffer(s, PDM_LOOP_INPUT, s->dims);
+    s->full[s->num_full++] = add_buffer(s, PDM_LOOP_INPUT, s->dims);
+    for (uint32_t n = draw(s, 3); n > 0; n--) {
+        const uint32_t kind = draw(s, 4);
+        if (kind < 2)
+            add_pointwise(s, draw(s, 2) ? PDM_LOOP_TEMP : PDM_LOOP_OUTPUT);
+        else if (kind == 2)
+            add_reduction(s);
+        else
+            add_recurrence(s);
+        if (s->num_full > 5)
+            break;
+    }
+    add_pointwise(s, PDM_LOOP_OUTPUT);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+typedef struct memory {
+    size_t num; /* buffers that are compared: those of the function as it was */
+    void *data[MAX_BUFFERS];
+    size_t bytes[MAX_BUFFERS];
+} memory;
+
+static void fill(const pdm_loop_buffer *b, void *data, size_t bytes, size_t salt)
+{
+    const size_t n = bytes / pdm_dtype_size(b->dtype);
+
+    memset(data, 0, bytes);
+    for (size_t k = 0; b->role == PDM_LOOP_INPUT && k < n; k++) {
+        const int number = (int)((k * 7919 + salt * 104729) % 1009) - 500;
+        if (b->dtype == PDM_F32)
+            ((float *)data)[k] = (float)number / 37;
+        else if (b->dtype == PDM_F64)
+            ((double *)data)[k] = number / 37.0;
+        else
+            ((int32_t *)data)[k] = number;
+    }
+}
+
+static void run(sample *s, memory *m, bool backwards)
+{
+    pdm_loop_fn *fn = s->fn;
+    void *image;
+    uint32_t nest = 0;
+
+    ck_assert_uint_le(fn->buffers.n, MAX_BUFFERS);
+    memset(m, 0, sizeof *m);
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &fn->buffers.v[i];
+        size_t bytes = pdm_dtype_size(b->dtype);
+        for (uint32_t d = 0; d < b->rank; d++)
+            bytes *= (size_t)pdm_loop_eval(b->dims[d], s->symbols);
+        m->bytes[i] = bytes;
+        if (b->scope != PDM_LOOP_GLOBAL)
+            continue;
+        m->data[i] = malloc(bytes + 1);
+        fill(b, m->data[i], bytes, i);
+    }
+    m->num = fn->buffers.n;
+    ck_assert_int_eq(pdm_cinn_backend_ref.compile(fn, &image), PDM_OK);
+    for (const pdm_loop_stmt *stmt = fn->body; stmt; stmt = stmt->next, nest++) {
+        const int64_t n = stmt->kind == PDM_LOOP_FOR ? pdm_loop_eval(stmt->extent, s->symbols) : 1;
+        if (!backwards || stmt->mark == PDM_LOOP_SERIAL || stmt->mark == PDM_LOOP_UNROLL) {
+            ck_assert_int_eq(pdm_cinn_backend_ref.run(image, nest, m->data, s->symbols, 0, n), PDM_OK);
+            continue;
+        }
+        for (int64_t i = n; i-- > 0;)
+            ck_assert_int_eq(pdm_cinn_backend_ref.run(image, nest, m->data, s->symbols, i, i + 1), PDM_OK);
+    }
+}
+
+static void leave(memory *m)
+{
+    for (size_t i = 0; i < m->num; i++)
+        free(m->data[i]);
+}
+
+static char *text_of(const pdm_loop_fn *fn)
+{
+    pdm_buf buf = {0};
+
+    pdm_loop_print(fn, &buf);
+    char *text = pdm_buf_take(&buf);
+    ck_assert_ptr_nonnull(text);
+    return text;
+}
+
+static void compare(const sample *s, const memory *want, const memory *got, const char *what,
+                    const char *text)
+{
+    for (size_t i = 0; i < want->num; i++) {
+        if (s->fn->buffers.v[i].role != PDM_LOOP_OUTPUT)
+            continue;
+        if (memcmp(want->data[i], got->data[i], want->bytes[i]) != 0) {
+            ck_abort_msg("PDM_SEED=%llu: %s changed buffer %zu\n%s\n%s", (unsigned long long)s->seed,
+                         what, i, text, text_of(s->fn));
+        }
+    }
+}
+
+/* Inner loops whose turns are independent, from the last turn to the first. */
+static void turn_round(sample *s, pdm_loop_stmt *stmt, bool outermost)
+{
+    for (; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR && !outermost && stmt->mark != PDM_LOOP_SERIAL &&
+            stmt->mark != PDM_LOOP_UNROLL) {
+            E *with = calloc(s->fn->num_vars, sizeof *with);
+            const E last = pdm_loop_binary(s->fn, PDM_LOOP_SUB, stmt->extent, pdm_loop_index(s->fn, 1));
+            with[stmt->var] =
+                pdm_loop_binary(s->fn, PDM_LOOP_SUB, last, pdm_loop_var(s->fn, stmt->var));
+            pdm_loop_substitute(s->fn, stmt->body, with);
+            free(with);
+        }
+        turn_round(s, stmt->body, false);
+    }
+}
+
+/* ---- random transformations ------------------------------------------------------------------ */
+
+static void list_loops(pdm_loop_stmt *stmt, pdm_loop_stmt **loops, uint32_t *n)
+{
+    for (; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR && *n < MAX_LOOPS)
+            loops[(*n)++] = stmt;
+        list_loops(stmt->body, loops, n);
+    }
+}
+
+static const char *reorder(sample *s, pdm_loop_stmt *loop)
+{
+    pdm_loop_stmt *order[4];
+    uint32_t n = 0;
+
+    for (; loop && loop->kind == PDM_LOOP_FOR && n < 4; loop = loop->body)
+        order[n++] = loop;
+    for (uint32_t i = n; i > 1; i--) {
+        const uint32_t k = draw(s, i);
+        pdm_loop_stmt *t = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = t;
+    }
+    return pdm_loop_reorder(s->fn, order, n);
+}
+
+static const char *transform(sample *s, const char **out_what)
+{
+    static const char *const names[] = {"split", "fuse", "reorder", "parallel", "vectorize", "unroll",
+                                        "bind", "annotate"};
+    pdm_loop_stmt *loops[MAX_LOOPS];
+    uint32_t n = 0;
+
+    list_loops(s->fn->body, loops, &n);
+    const uint32_t kind = draw(s, sizeof names / sizeof *names);
+    *out_what = names[kind];
+    if (n == 0)
+        return "no loops";
+    pdm_loop_stmt *loop = loops[draw(s, n)];
+    switch (kind) {
+    case 0:
+        return pdm_loop_split(s->fn, loop, (int64_t)draw(s, 6), draw(s, 2) ? PDM_LOOP_GUARD : PDM_LOOP_TAIL,
+                              NULL);
+    case 1:
+        return pdm_loop_fuse(s->fn, loop);
+    case 2:
+        return reorder(s, loop);
+    case 3:
+        return pdm_loop_parallel(s->fn, loop);
+    case 4:
+        return pdm_loop_vectorize(s->fn, loop);
+    case 5:
+        return pdm_loop_unroll(s->fn, loop);
+    case 6:
+        return pdm_loop_bind(s->fn, loop, PDM_LOOP_BLOCK_X + draw(s, 6));
+    default:
+        return pdm_loop_annotate(s->fn, loop, draw(s, 2) ? "tile" : "note", draw(s, 9));
+    }
+}
+
+static void check_seed(uint64_t seed, unsigned *done, unsigned *refused)
+{
+    sample s = {.state = seed, .seed = seed};
+    memory before, after;
+
+    make(&s);
+    run(&s, &before, false);
+    for (int step = 0; step < STEPS; step++) {
+        char *text = text_of(s.fn);
+        const char *what, *why = transform(&s, &what), *fault = pdm_loop_verify(s.fn);
+        if (fault)
+            ck_abort_msg("PDM_SEED=%llu: %s: %s\n%s", (unsigned long long)seed, what, fault, text);
+        if (why) {
+            char *now = text_of(s.fn);
+            ck_assert_msg(strcmp(text, now) == 0, "PDM_SEED=%llu: %s was refused and changed\n%s\n%s",
+                          (unsigned long long)seed, what, text, now);
+            free(now);
+            ++*refused;
+        } else {
+            run(&s, &after, true);
+            compare(&s, &before, &after, what, text);
+            leave(&after);
+            ++*done;
+        }
+        free(text);
+    }
+    turn_round(&s, s.fn->body, true);
+    run(&s, &after, true);
+    compare(&s, &before, &after, "running backwards", "");
+    leave(&after);
+    ck_assert(pdm_loop_flatten(s.fn));
+    run(&s, &after, false);
+    compare(&s, &before, &after, "flatten", "");
+    leave(&after);
+    leave(&before);
+    pdm_loop_fn_destroy(s.fn);
+}
+
+static void check_seeds(uint64_t first, uint64_t count)
+{
+    const char *only = getenv("PDM_SEED");
+    unsigned done = 0, refused = 0;
+
+    if (only) {
+        first = strtoull(only, NULL, 10);
+        count = 1;
+    }
+    for (uint64_t seed = first; seed < first + count; seed++)
+        check_seed(seed, &done, &refused);
+    printf("# seeds %llu to %llu: %u transformations done, %u refused\n", (unsigned long long)first,
+           (unsigned long long)(first + count - 1), done, refused);
+}
+
+START_TEST(results_stay)
+{
+    check_seeds(1, 1000);
+}
+END_TEST
+
+START_TEST(results_stay_long)
+{
+    check_seeds(100000, 20000);
+}
+END_TEST
+
+Suite *pdm_suite_schedule_random(void)
+{
+    Suite *suite = suite_create("schedule_random");
+    TCase *tcase = tcase_create("random"), *many = tcase_create("many");
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, results_stay);
+    suite_add_tcase(suite, tcase);
+    tcase_set_timeout(many, 600);
+    tcase_set_tags(many, "long");
+    tcase_add_test(many, results_stay_long);
+    suite_add_tcase(suite, many);
+    return suite;
+}
