@@ -184,7 +184,6 @@ libpdm_exec_la_SOURCES += \
 # lowering for fast kernels
 libpdm_exec_la_SOURCES += \
 	src/exec/lower/fuse.c \
-	src/exec/lower/hoist.c \
 	src/exec/lower/layout.c \
 	src/exec/lower/lower.c \
 	src/exec/lower/lower.h \

@@ -92,14 +92,16 @@ static size_t set_of(pdm_ir_writes *w, const pdm_ir_value *value)
     return root_of(w, (size_t)entry->value.num - 1);
 }
 
-static void mark(finder *f, const pdm_ir_value *value)
+static void mark(finder *f, const pdm_ir_value *value, bool in_place)
 {
     const size_t set = value ? set_of(f->w, value) : 0;
 
-    if (set == SIZE_MAX)
+    if (set == SIZE_MAX) {
         f->status = PDM_NOMEM;
-    else if (value)
+    } else if (value) {
         f->w->sets.v[set].written = true;
+        f->w->sets.v[set].in_place = f->w->sets.v[set].in_place || in_place;
+    }
 }
 
 static void join(finder *f, const pdm_ir_value *a, const pdm_ir_value *b)
@@ -112,6 +114,7 @@ static void join(finder *f, const pdm_ir_value *a, const pdm_ir_value *b)
     } else if (x != y) {
         f->w->sets.v[x].parent = y;
         f->w->sets.v[y].written = f->w->sets.v[y].written || f->w->sets.v[x].written;
+        f->w->sets.v[y].in_place = f->w->sets.v[y].in_place || f->w->sets.v[x].in_place;
     }
 }
 
@@ -126,7 +129,7 @@ static void pass_through(finder *f, const pdm_ir_op *op)
     const bool loop = PDM_IR_IS(op, pd_op, while);
 
     for (uint32_t i = 0; loop && i < op->num_operands; i++)
-        mark(f, pdm_ir_op_operand_value(op, i));
+        mark(f, pdm_ir_op_operand_value(op, i), false);
     for (uint32_t r = 0; r < op->num_regions; r++) {
         const pdm_ir_block *block = pdm_ir_op_region(op, r)->first;
         const pdm_ir_op *yield = block ? block->last : NULL;
@@ -146,8 +149,8 @@ static void in_place(finder *f, const pdm_ir_op *op)
         const int r = pdm_ir_op_info_inplace(op->info, i);
         if (r < 0 || (uint32_t)r >= op->num_results)
             continue;
-        mark(f, pdm_ir_op_operand_value(op, i));
-        mark(f, pdm_ir_op_result(op, (size_t)r));
+        mark(f, pdm_ir_op_operand_value(op, i), true);
+        mark(f, pdm_ir_op_result(op, (size_t)r), true);
     }
 }
 
@@ -191,13 +194,10 @@ void pdm_ir_writes_deinit(pdm_ir_writes *writes)
     *writes = (pdm_ir_writes){0};
 }
 
-bool pdm_ir_is_written(const pdm_ir_writes *writes, const pdm_ir_value *value)
+static bool is_set(const pdm_ir_writes *writes, const pdm_ir_value *value)
 {
-    const pdm_map_entry *entry = pdm_map_find(&writes->index, value);
     const pdm_ir_op *op = pdm_ir_value_op(value);
 
-    if (entry && writes->sets.v[root_of(writes, (size_t)entry->value.num - 1)].written)
-        return true;
     if (writes->names.count == 0 || !op || !PDM_IR_IS(op, builtin, parameter))
         return false;
     const pdm_ir_attr name = pdm_ir_op_attr(op, "parameter_name");
@@ -205,6 +205,22 @@ bool pdm_ir_is_written(const pdm_ir_writes *writes, const pdm_ir_value *value)
                            ? pdm_ir_str(op->info->context, name->u.s.text)
                            : NULL;
     return !text || pdm_map_find(&writes->names, text) != NULL;
+}
+
+bool pdm_ir_is_written(const pdm_ir_writes *writes, const pdm_ir_value *value)
+{
+    const pdm_map_entry *entry = pdm_map_find(&writes->index, value);
+
+    return (entry && writes->sets.v[root_of(writes, (size_t)entry->value.num - 1)].written) ||
+           is_set(writes, value);
+}
+
+bool pdm_ir_is_written_in_place(const pdm_ir_writes *writes, const pdm_ir_value *value)
+{
+    const pdm_map_entry *entry = pdm_map_find(&writes->index, value);
+
+    return (entry && writes->sets.v[root_of(writes, (size_t)entry->value.num - 1)].in_place) ||
+           is_set(writes, value);
 }
 
 bool pdm_ir_writes_move(pdm_ir_writes *writes, const pdm_ir_value *from, const pdm_ir_value *to)

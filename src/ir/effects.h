@@ -26,6 +26,7 @@ typedef struct pdm_ir_writes {
     PDM_VEC(struct pdm_ir_write_set {
         size_t parent;
         bool written;
+        bool in_place;
     }) sets;
     pdm_map names; /* interned names of parameters that are set */
 } pdm_ir_writes;
@@ -33,6 +34,8 @@ typedef struct pdm_ir_writes {
 PDM_MUST_USE pdm_status pdm_ir_writes_find(pdm_ir_writes *writes, const pdm_ir_module *module);
 void pdm_ir_writes_deinit(pdm_ir_writes *writes);
 bool pdm_ir_is_written(const pdm_ir_writes *writes, const pdm_ir_value *value);
+/* Whether an op in place writes it, or it is a parameter that is set: what is only given to a loop may be read before it. */
+bool pdm_ir_is_written_in_place(const pdm_ir_writes *writes, const pdm_ir_value *value);
 /* `to` is a new value that takes the place of `from`. False: out of memory. */
 bool pdm_ir_writes_move(pdm_ir_writes *writes, const pdm_ir_value *from, const pdm_ir_value *to);
 /* The results of an op and of all inside of it are about to go: their addresses mean nothing then. */

@@ -80,6 +80,8 @@ libpdm_ir_la_SOURCES += \
 
 # passes: framework
 libpdm_ir_la_SOURCES += \
+	src/ir/channels.c \
+	src/ir/channels.h \
 	src/ir/constants.c \
 	src/ir/constants.h \
 	src/ir/effects.c \

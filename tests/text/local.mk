@@ -21,6 +21,7 @@ EXTRA_DIST += \
 	tests/text/passes/hoist.pirtest \
 	tests/text/passes/identity.pirtest \
 	tests/text/passes/in_place.pirtest \
+	tests/text/passes/linear.pirtest \
 	tests/text/passes/matmul.pirtest \
 	tests/text/passes/shape.pirtest \
 	tests/text/syntax.pirtest

@@ -1,8 +1,7 @@
 /* Constants of lowered programs: filters and biases with what follows them multiplied in, and packed. */
-#include <math.h>
-
 #include "exec/fast/dense.h"
 #include "exec/kernels/nn_impl.h"
+#include "ir/channels.h"
 
 /* Number i of an operand that has one or many; 0-D and 1-element operands stand for all. */
 static double number(const pdm_tensor *t, int64_t i, double none)
@@ -28,7 +27,7 @@ pdm_status pdm_kernel_fast_bn_factor(pdm_k *k)
     const int64_t count = pdm_tensor_count(variance);
     float *out = pdm_k_out(k, 0, PDM_F32, 1, &count);
     for (int64_t i = 0; out && i < count; i++)
-        out[i] = (float)(number(scale, i, 1) / sqrt(number(variance, i, 0) + epsilon));
+        out[i] = (float)pdm_ir_norm_factor(number(scale, i, 1), number(variance, i, 0), epsilon);
     return k->status;
 }
 
@@ -42,7 +41,7 @@ pdm_status pdm_kernel_fast_bn_shift(pdm_k *k)
     const int64_t count = pdm_tensor_count(mean);
     float *out = pdm_k_out(k, 0, PDM_F32, 1, &count);
     for (int64_t i = 0; out && i < count; i++)
-        out[i] = (float)(number(bias, i, 0) - number(mean, i, 0) * number(factor, i, 0));
+        out[i] = (float)pdm_ir_norm_shift(number(bias, i, 0), number(mean, i, 0), number(factor, i, 0));
     return k->status;
 }
 
@@ -58,7 +57,7 @@ pdm_status pdm_kernel_fast_fold_bias(pdm_k *k)
         return k->status;
     float *out = pdm_k_out(k, 0, PDM_F32, 1, &count);
     for (int64_t i = 0; out && i < count; i++)
-        out[i] = (float)(number(bias, i, 0) * number(factor, i, 1) + number(shift, i, 0));
+        out[i] = (float)pdm_ir_channel_bias(number(bias, i, 0), number(factor, i, 1), number(shift, i, 0));
     return k->status;
 }
 

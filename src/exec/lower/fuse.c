@@ -8,6 +8,7 @@
 
 #include "exec/fast/post.h"
 #include "exec/lower/lower_impl.h"
+#include "ir/channels.h"
 
 /* An op that takes over others. */
 typedef struct chain {
@@ -66,18 +67,9 @@ static void fold(chain *c, pdm_ir_op *before, pdm_ir_value *factor, pdm_ir_value
 /* A known number for all channels, or one for each. */
 static bool is_per_channel(const chain *c, const pdm_ir_value *y)
 {
-    const int64_t count = pdm_lower_count(y);
-    const int rank = count < 0 ? 0 : (int)y->type->rank;
-
-    if (count < 0 || !pdm_lower_is_constant(c->l, y))
-        return false;
-    if (count == 1)
-        return rank <= c->rank;
-    for (int i = 0; i < rank; i++) {
-        if (y->type->dims[i] != 1 && rank - 1 - i != c->tail)
-            return false;
-    }
-    return c->channels > 0 && rank <= c->rank && count == c->channels;
+    return pdm_ir_is_per_channel(
+               y, &(pdm_ir_channels){c->channels, (uint32_t)c->rank, (uint32_t)c->tail}) &&
+           pdm_lower_is_constant(c->l, y);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -187,52 +179,41 @@ static bool take_binary(chain *c, pdm_ir_op *op, const struct binary *row, uint3
             return fold(c, op, NULL, y), true;
         if (c->filter && c->count == 0 && kind == PDM_POST_MUL)
             return fold(c, op, y, NULL), true;
-        if (pdm_lower_count(y) > 1 && c->count < PDM_POST_MAX)
+        if (pdm_ir_static_count(y) > 1 && c->count < PDM_POST_MAX)
             y = fold_bias(c, op, NULL, NULL, y);
         return y && add_step(c, kind, 0, 0, y);
     }
     /* Operands of other ranks would have to be told how their dims lie when images are turned. */
-    if (c->tail > 0 && pdm_lower_count(y) != 1 && y->type->rank != 4)
+    if (c->tail > 0 && pdm_ir_static_count(y) != 1 && y->type->rank != 4)
         return false;
     c->lod = lod;
     return add_step(c, kind, 0, 0, y);
 }
 
-static bool constants_are_known(chain *c, const pdm_ir_op *op)
+static bool is_known_vector(chain *c, const pdm_ir_value *value)
 {
-    for (uint32_t i = 1; i < op->num_operands; i++) {
-        const pdm_ir_value *value = pdm_ir_op_operand_value(op, i);
-        if (value && (!pdm_lower_is_f32(value) || pdm_lower_count(value) != c->channels ||
-                      !pdm_lower_is_constant(c->l, value)))
-            return false;
-    }
-    return pdm_ir_op_operand_value(op, 1) && pdm_ir_op_operand_value(op, 2);
+    return !value || (pdm_lower_is_f32(value) && pdm_ir_static_count(value) == c->channels &&
+                      pdm_lower_is_constant(c->l, value));
 }
 
 /* Batch normalization with the statistics of the parameters is a factor and a shift. */
 static bool take_batch_norm(chain *c, pdm_ir_op *op)
 {
-    const int tail = strcmp(pdm_lower_text(op, "data_format"), "NHWC") ? 2 : 0;
+    pdm_ir_norm norm;
 
-    if (c->channels == 0 || c->rank != 4 || c->tail != tail || !constants_are_known(c, op) || op->num_operands != 5 ||
-        (!bool_attr(op, "is_test", false) && !bool_attr(op, "use_global_stats", false)) ||
-        bool_attr(op, "trainable_statistics", false) || c->count + 2 > PDM_POST_MAX)
+    if (c->channels == 0 || c->rank != 4 || c->count + 2 > PDM_POST_MAX ||
+        !pdm_ir_is_fixed_norm(op, &norm) || norm.tail != (uint32_t)c->tail ||
+        !is_known_vector(c, norm.mean) || !is_known_vector(c, norm.variance) ||
+        !is_known_vector(c, norm.scale) || !is_known_vector(c, norm.shift))
         return false;
-    for (uint32_t i = 1; i < op->num_results; i++) {
-        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
-            return false;
-    }
-    pdm_ir_value *in[5];
-    for (uint32_t i = 0; i < 5; i++)
-        in[i] = pdm_ir_op_operand_value(op, i);
     const pdm_lower_attr attrs[] = {{"epsilon", pdm_ir_op_attr(op, "epsilon")}, {0}};
     pdm_ir_value *factor = result_of(pdm_lower_make(c->l, op, op, "fast.bn_factor",
-                                                    (pdm_ir_value *[]){in[2], in[3]}, 2,
-                                                    vector_type(c), attrs));
+                                                    (pdm_ir_value *[]){norm.variance, norm.scale},
+                                                    2, vector_type(c), attrs));
     pdm_ir_value *shift = factor ? result_of(pdm_lower_make(
                                        c->l, op, op, "fast.bn_shift",
-                                       (pdm_ir_value *[]){in[1], factor, in[4]}, 3, vector_type(c),
-                                       NULL))
+                                       (pdm_ir_value *[]){norm.mean, factor, norm.shift}, 3,
+                                       vector_type(c), NULL))
                                  : NULL;
     if (!shift)
         return false;
@@ -362,7 +343,7 @@ static bool are_images(pdm_lower *l, const pdm_ir_op *op)
 
     return pdm_lower_is_f32(x) && pdm_lower_is_f32(filter) && pdm_lower_is_f32(out) &&
            x->type->rank == 4 && filter->type->rank == 4 && out->type->rank == 4 &&
-           pdm_lower_count(filter) > 0 && pdm_lower_is_constant(l, filter) &&
+           pdm_ir_static_count(filter) > 0 && pdm_lower_is_constant(l, filter) &&
            !pdm_lower_is_pinned(l, x) && !pdm_lower_is_pinned(l, filter) &&
            has_ints(op, "paddings", 2, 4) &&
            (!strcmp(format, "NCHW") || !strcmp(format, "NHWC") || !strcmp(format, "AnyLayout") ||
@@ -463,7 +444,7 @@ static bool is_linear(pdm_lower *l, const pdm_ir_op *op)
 
     return pdm_lower_is_f32(x) && pdm_lower_is_f32(w) &&
            pdm_lower_is_f32(pdm_ir_op_result(op, 0)) && x->type->rank >= 2 &&
-           w->type->rank == 2 && pdm_lower_count(w) > 0 && pdm_lower_is_constant(l, w) &&
+           w->type->rank == 2 && pdm_ir_static_count(w) > 0 && pdm_lower_is_constant(l, w) &&
            !pdm_lower_is_pinned(l, x) && !pdm_lower_is_pinned(l, w) &&
            !bool_attr(op, "transpose_x", false);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/lower/lower_impl.h"
+#include "ir/channels.h"
 
 /* Where the dims of one layout are in the other. */
 static const int32_t to_last[] = {0, 2, 3, 1}, to_first[] = {0, 3, 1, 2};
@@ -105,7 +106,7 @@ static void turn_all(pdm_lower *l, pdm_ir_op *op)
 {
     for (uint32_t i = 0; i < op->num_operands; i++) {
         pdm_ir_value *value = pdm_ir_op_operand_value(op, i);
-        if (is_image(value) && pdm_lower_count(value) != 1)
+        if (is_image(value) && pdm_ir_static_count(value) != 1)
             set_operand(op, i, last(l, op, value));
     }
     result_is_last(l, op);
@@ -116,7 +117,7 @@ static bool follow_elementwise(pdm_lower *l, pdm_ir_op *op)
 {
     for (uint32_t i = 0; i < op->num_operands; i++) {
         const pdm_ir_value *value = pdm_ir_op_operand_value(op, i);
-        if (value && !is_image(value) && pdm_lower_count(value) != 1)
+        if (value && !is_image(value) && pdm_ir_static_count(value) != 1)
             return false;
     }
     if (!is_image(pdm_ir_op_result(op, 0)))

@@ -1,6 +1,5 @@
 #include "exec/lower/lower_impl.h"
 
-#include "base/checked.h"
 #include "cinn/group.h"
 #include "ir/pass.h"
 
@@ -89,21 +88,6 @@ bool pdm_lower_number(const pdm_ir_value *value, double *out)
 bool pdm_lower_is_f32(const pdm_ir_value *value)
 {
     return value && pdm_ir_type_is_tensor(value->type) && value->type->dtype == PDM_F32;
-}
-
-int64_t pdm_lower_count(const pdm_ir_value *value)
-{
-    uint64_t count;
-
-    if (!value || !pdm_ir_type_is_tensor(value->type))
-        return -1;
-    for (uint32_t i = 0; i < value->type->rank; i++) {
-        if (value->type->dims[i] < 0)
-            return -1;
-    }
-    return pdm_count_elements(value->type->dims, value->type->rank, &count) && count <= INT64_MAX
-               ? (int64_t)count
-               : -1;
 }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
@@ -246,13 +230,14 @@ static pdm_status pin_written(void *user, pdm_ir_op *op)
     return PDM_OK;
 }
 
-/* What an inference program need not do, and in-place ops that need not be. */
-static pdm_status simplify(pdm_ir_module *module)
+/* What an inference program need not do, in-place ops that need not be, and what loops need not do again and again. */
+static pdm_status simplify(pdm_ir_module *module, bool fast)
 {
     pdm_ir_constants constants;
 
     pdm_ir_constants_init(&constants);
-    const pdm_status status = pdm_ir_pass_run_list(module, "in-place,identity", NULL, &constants, NULL);
+    const pdm_status status = pdm_ir_pass_run_list(
+        module, fast ? "in-place,identity,hoist" : "in-place,identity", NULL, &constants, NULL);
     pdm_ir_constants_deinit(&constants);
     return status;
 }
@@ -260,13 +245,11 @@ static pdm_status simplify(pdm_ir_module *module)
 static pdm_status lower(pdm_lower *l)
 {
     PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, look_for_writes, l));
-    PDM_TRY(simplify(l->module));
+    PDM_TRY(simplify(l->module, l->options.fast));
     if (l->status == PDM_OK)
         PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, pin_written, l));
     if (!l->options.fast)
         return l->status;
-    if (l->status == PDM_OK)
-        pdm_lower_hoist(l, l->module->block);
     if (l->status == PDM_OK)
         pdm_lower_fuse(l, l->module->block);
     /* Ops that were marked are alive, so their addresses hold. */

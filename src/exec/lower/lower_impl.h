@@ -25,7 +25,6 @@ typedef struct pdm_lower {
 } pdm_lower;
 
 /* The steps, each on a block and those inside of it. */
-void pdm_lower_hoist(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_layout(pdm_lower *l, pdm_ir_block *block);
 
@@ -38,8 +37,6 @@ bool pdm_lower_attr_number(pdm_ir_attr attr, double *out); /* false: it is none 
 bool pdm_lower_number(const pdm_ir_value *value, double *out);
 /* A float32 tensor. */
 bool pdm_lower_is_f32(const pdm_ir_value *value);
-/* Elements of a value with known dims; -1: not known. */
-int64_t pdm_lower_count(const pdm_ir_value *value);
 
 typedef struct pdm_lower_attr {
     const char *name;

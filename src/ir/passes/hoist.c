@@ -41,7 +41,7 @@ static bool is_movable(const pdm_ir_op *op, const pdm_ir_block *body, const pdm_
         return false;
     for (uint32_t i = 0; i < op->num_operands; i++) {
         const pdm_ir_value *value = pdm_ir_op_operand_value(op, i);
-        if (value && (!is_outside(value, body) || pdm_ir_is_written(writes, value)))
+        if (value && (!is_outside(value, body) || pdm_ir_is_written_in_place(writes, value)))
             return false;
     }
     for (uint32_t i = 0; i < op->num_results; i++) {

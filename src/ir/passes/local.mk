@@ -1,5 +1,7 @@
 # Passes: a file and a row of passes.def each.
 libpdm_ir_la_SOURCES += \
+	src/ir/passes/affine.c \
+	src/ir/passes/affine.h \
 	src/ir/passes/branch.c \
 	src/ir/passes/broadcast.c \
 	src/ir/passes/conv_bn.c \
@@ -9,6 +11,7 @@ libpdm_ir_la_SOURCES += \
 	src/ir/passes/hoist.c \
 	src/ir/passes/identity.c \
 	src/ir/passes/in_place.c \
+	src/ir/passes/linear.c \
 	src/ir/passes/matmul.c \
 	src/ir/passes/passes.def \
 	src/ir/passes/shape.c

@@ -1,0 +1,18 @@
+/*
+ * Chains of ops that multiply each channel by a known number and add one, and the products (convolutions, products of
+ * matrices) with known weights before or after them. Sums are computed in double precision and rounded once, so results are
+ * not the same to the last bit.
+ */
+#ifndef PDM_IR_PASSES_AFFINE_H
+#define PDM_IR_PASSES_AFFINE_H
+
+#include "ir/rewrite.h"
+
+/* Whether op is batch normalization of a product's result, perhaps with a bias between, and became part of the product. */
+bool pdm_ir_affine_take_norm(pdm_ir_rewriter *rw, pdm_ir_op *op);
+/* Whether the chain that ends at op became shorter: by the product before it, or by itself. */
+bool pdm_ir_affine_shorten(pdm_ir_rewriter *rw, pdm_ir_op *op);
+/* Whether the chain that op, a product, is given went into its weights. */
+bool pdm_ir_affine_take_input(pdm_ir_rewriter *rw, pdm_ir_op *op);
+
+#endif
