@@ -16,6 +16,7 @@ typedef struct node {
     bool ordered; /* it has an effect: it keeps its place among such ops */
     uint32_t segment;
     uint32_t level;  /* see find_levels */
+    uint32_t host;   /* of an op that only makes or takes apart a vector for another: that; else NONE */
     uint32_t parent; /* union-find: nodes of one group */
     uint32_t group;  /* number of its unit */
 } node;
@@ -29,6 +30,7 @@ typedef struct grouping {
     uint32_t count;
     pdm_map index; /* op -> number + 1 */
     PDM_VEC(uint32_t) users, producers; /* edges: producers.v[i] is read by users.v[i] */
+    PDM_VEC(uint8_t) apart; /* edges: the two may not be in one group */
 } grouping;
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -75,14 +77,14 @@ static uint32_t number_of(const grouping *g, const pdm_ir_op *op)
     return entry ? (uint32_t)entry->value.num - 1 : NONE;
 }
 
-static pdm_status edge(grouping *g, uint32_t producer, uint32_t user)
+static pdm_status edge(grouping *g, uint32_t producer, uint32_t user, bool apart)
 {
     if (producer == NONE || producer == user)
         return PDM_OK;
-    if (!PDM_VEC_PUSH(&g->producers, producer))
-        return PDM_NOMEM;
-    if (!PDM_VEC_PUSH(&g->users, user)) {
-        g->producers.n--;
+    /* Only equally long lists are looked at. */
+    if (!PDM_VEC_PUSH(&g->producers, producer) || !PDM_VEC_PUSH(&g->apart, apart) ||
+        !PDM_VEC_PUSH(&g->users, user)) {
+        g->producers.n = g->apart.n = g->users.n;
         return PDM_NOMEM;
     }
     return PDM_OK;
@@ -91,11 +93,14 @@ static pdm_status edge(grouping *g, uint32_t producer, uint32_t user)
 /* What an op reads, and what is read inside of it. */
 static pdm_status edges_of(grouping *g, const pdm_ir_op *op, uint32_t user)
 {
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+    const uint32_t outside = rule ? rule->outside : 0;
+
     for (uint32_t i = 0; i < op->num_operands; i++) {
         const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
         const pdm_ir_op *maker = v ? pdm_ir_value_op(v) : NULL;
         if (maker)
-            PDM_TRY(edge(g, number_of(g, maker), user));
+            PDM_TRY(edge(g, number_of(g, maker), user, outside & 1U << i));
     }
     for (uint32_t i = 0; i < op->num_regions; i++) {
         for (const pdm_ir_block *b = pdm_ir_op_region(op, i)->first; b; b = b->next) {
@@ -104,6 +109,20 @@ static pdm_status edges_of(grouping *g, const pdm_ir_op *op, uint32_t user)
         }
     }
     return PDM_OK;
+}
+
+static void find_hosts(grouping *g)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        node *me = &g->nodes[i];
+        const pdm_ir_op *host = pdm_cinn_host(me->op);
+        const uint32_t n = host ? number_of(g, host) : NONE;
+        if (n == NONE || !g->nodes[n].eligible || g->nodes[n].segment != me->segment ||
+            pdm_map_find(&g->constants, me->op))
+            continue;
+        me->eligible = true;
+        me->host = n;
+    }
 }
 
 static pdm_status gather(grouping *g, pdm_ir_block *block)
@@ -123,7 +142,7 @@ static pdm_status gather(grouping *g, pdm_ir_block *block)
             return PDM_NOMEM;
         entry->value.num = (uint64_t)n + 1;
         segment += e == BARRIER;
-        *me = (node){.op = op, .ordered = e == ORDERED, .segment = segment, .parent = n};
+        *me = (node){.op = op, .ordered = e == ORDERED, .segment = segment, .host = NONE, .parent = n};
         segment += e == BARRIER;
         if (pdm_cinn_is_constant(&g->constants, op) && !pdm_map_put(&g->constants, op))
             return PDM_NOMEM;
@@ -131,10 +150,11 @@ static pdm_status gather(grouping *g, pdm_ir_block *block)
             e == NO_EFFECT && !pdm_map_find(&g->constants, op) && pdm_cinn_rule_of(op) != NULL;
         PDM_TRY(edges_of(g, op, n));
         if (me->ordered) {
-            PDM_TRY(edge(g, last_ordered, n));
+            PDM_TRY(edge(g, last_ordered, n, true));
             last_ordered = n;
         }
     }
+    find_hosts(g);
     return PDM_OK;
 }
 
@@ -150,9 +170,13 @@ static void find_levels(grouping *g)
     for (size_t i = 0; i < g->users.n; i++) { /* in the order of users */
         const node *from = &g->nodes[g->producers.v[i]];
         node *to = &g->nodes[g->users.v[i]];
-        const uint32_t level = from->level + !(from->eligible && to->eligible);
+        const uint32_t level = from->level + (g->apart.v[i] || !from->eligible || !to->eligible);
         if (to->level < level)
             to->level = level;
+    }
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->nodes[i].host != NONE)
+            g->nodes[i].level = g->nodes[g->nodes[i].host].level;
     }
 }
 
@@ -174,7 +198,8 @@ static pdm_status sink(grouping *g)
         for (size_t i = 0; i < g->users.n; i++) {
             const uint32_t p = g->producers.v[i];
             const node *from = &g->nodes[p], *to = &g->nodes[g->users.v[i]];
-            const bool joins = from->eligible && to->eligible && from->segment == to->segment;
+            const bool joins = from->eligible && to->eligible && from->segment == to->segment &&
+                               !g->apart.v[i];
             if (!joins || (target[p] != NONE && target[p] != to->level))
                 stays[p] = true;
             target[p] = to->level;
@@ -216,6 +241,7 @@ static void connect(grouping *g)
 /* Connected ops, as many as a group may have. */
 typedef struct part {
     uint32_t size, work; /* work: ops that are no views */
+    uint32_t only;       /* its last op */
     uint32_t unit;       /* its number + 1; 0: none yet */
 } part;
 
@@ -228,14 +254,38 @@ static void cut(grouping *g, part *parts, uint32_t *part_of, uint32_t *current)
     for (uint32_t i = 0; i < g->count; i++)
         current[i] = NONE;
     for (uint32_t i = 0; i < g->count; i++) {
+        if (g->nodes[i].host != NONE)
+            continue;
         uint32_t *at = &current[root(g, i)];
         if (*at == NONE || parts[*at].size == PDM_CINN_MAX_OPS)
             *at = count++;
         part_of[i] = *at;
         parts[*at].size++;
+        parts[*at].only = i;
         if (g->nodes[i].eligible)
             parts[*at].work += g->single || pdm_cinn_rule_of(g->nodes[i].op)->kind != PDM_CINN_VIEW;
     }
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->nodes[i].host != NONE)
+            part_of[i] = part_of[g->nodes[i].host];
+    }
+}
+
+/* Whether a group with one op that is no view is worth its code: what has a handful of elements is not. */
+static bool gains_alone(const grouping *g, const part *p)
+{
+    enum { HANDFUL = 16 };
+    const pdm_ir_type type = pdm_ir_op_result(g->nodes[p->only].op, 0)->type;
+    int64_t count = 1;
+
+    if (g->single || p->size > 1 || !pdm_ir_type_is_tensor(type))
+        return true;
+    for (uint32_t d = 0; d < type->rank; d++) {
+        if (type->dims[d] < 0 || type->dims[d] > HANDFUL)
+            return true;
+        count *= type->dims[d];
+    }
+    return count > HANDFUL;
 }
 
 /* What moves as a whole: an op, or the ops of a group. */
@@ -284,7 +334,7 @@ static pdm_status make_units(grouping *g, units *u)
         cut(g, parts, part_of, current);
         for (uint32_t i = 0; i < g->count; i++) {
             part *p = &parts[part_of[i]];
-            const bool grouped = p->work > (g->single ? 0 : 1);
+            const bool grouped = p->work > 1 || (p->work == 1 && gains_alone(g, p));
             if (!grouped || p->unit == 0)
                 p->unit = ++u->count;
             g->nodes[i].group = p->unit - 1;
@@ -375,19 +425,22 @@ static bool is_used_outside(const grouping *g, const pdm_ir_value *v, uint32_t u
     return false;
 }
 
-/* "add_relu_mul", from the names of the first few ops. */
+/* "add_relu_mul", from the names of the first few ops; what makes and takes apart vectors aside. */
 static void name_of(const grouping *g, const units *u, const unit *un, char *out, size_t size)
 {
     enum { FEW = 4 };
+    uint32_t count = 0;
     size_t at = 0;
 
-    for (uint32_t i = 0; i < un->size && i < FEW && at < size; i++) {
+    for (uint32_t i = 0; i < un->size && at < size; i++) {
         const char *name = pdm_ir_op_name(g->nodes[u->members[un->first_member + i]].op);
+        if (!strncmp(name, "builtin.", strlen("builtin.")) || count++ >= FEW)
+            continue;
         const char *dot = strchr(name, '.');
-        at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "_" : "", dot ? dot + 1 : name);
+        at += (size_t)snprintf(out + at, size - at, "%s%s", count > 1 ? "_" : "", dot ? dot + 1 : name);
     }
-    if (un->size > FEW && at < size)
-        snprintf(out + at, size - at, "_%u", un->size);
+    if (count > FEW && at < size)
+        snprintf(out + at, size - at, "_%u", count);
 }
 
 static pdm_ir_op *new_op(pdm_ir_context *context, pdm_ir_op_code code, const pdm_ir_op_state *more)
@@ -452,20 +505,29 @@ static pdm_ir_op *wrap(grouping *g, const units *u, const unit *un, pdm_ir_value
 static pdm_ir_op *op_of(grouping *g, const units *u, uint32_t number)
 {
     const unit *un = &u->list[number];
-    pdm_ir_value *outputs[PDM_CINN_MAX_OPS];
-    pdm_ir_type types[PDM_CINN_MAX_OPS];
-    size_t count = 0;
+    const uint32_t *members = u->members + un->first_member;
+    size_t count = 0, room = 1;
 
     if (!un->grouped)
-        return g->nodes[u->members[un->first_member]].op;
-    for (uint32_t i = 0; i < un->size; i++) {
-        pdm_ir_value *v = pdm_ir_op_result(g->nodes[u->members[un->first_member + i]].op, 0);
-        if (!is_used_outside(g, v, number))
-            continue;
-        types[count] = v->type;
-        outputs[count++] = v;
+        return g->nodes[members[0]].op;
+    for (uint32_t i = 0; i < un->size; i++)
+        room += g->nodes[members[i]].op->num_results;
+    pdm_ir_value **outputs = calloc(room, sizeof(pdm_ir_value *));
+    pdm_ir_type *types = calloc(room, sizeof(pdm_ir_type));
+    for (uint32_t i = 0; outputs && types && i < un->size; i++) {
+        const pdm_ir_op *op = g->nodes[members[i]].op;
+        for (uint32_t k = 0; k < op->num_results; k++) {
+            pdm_ir_value *v = pdm_ir_op_result(op, k);
+            if (!is_used_outside(g, v, number))
+                continue;
+            types[count] = v->type;
+            outputs[count++] = v;
+        }
     }
-    return wrap(g, u, un, outputs, types, count);
+    pdm_ir_op *group = outputs && types ? wrap(g, u, un, outputs, types, count) : NULL;
+    free(outputs);
+    free(types);
+    return group;
 }
 
 /* Place all units in an order that fits: that of the program where it can be. */
@@ -531,7 +593,7 @@ static pdm_status group_block(grouping *g, pdm_ir_block *block)
 {
     g->count = 0;
     g->nodes = NULL;
-    g->users.n = g->producers.n = 0;
+    g->users.n = g->producers.n = g->apart.n = 0;
     pdm_map_clear(&g->index);
     pdm_status status = gather(g, block);
     if (status == PDM_OK)
@@ -553,6 +615,7 @@ pdm_status pdm_cinn_group_module(pdm_ir_module *module, const pdm_cinn_group_opt
 
     pdm_map_deinit(&g.constants);
     pdm_map_deinit(&g.index);
+    PDM_VEC_FREE(&g.apart);
     PDM_VEC_FREE(&g.users);
     PDM_VEC_FREE(&g.producers);
     return status;

@@ -22,14 +22,19 @@ typedef struct printer {
     pdm_status status;
 } printer;
 
-static void type_text(pdm_ir_type type, pdm_buf *out)
+static void type_text(printer *p, bool further, pdm_ir_type type)
 {
-    pdm_buf_printf(out, ": %s[", pdm_dtype_text(type->dtype));
-    for (uint32_t d = 0; d < type->rank; d++) {
-        pdm_buf_puts(out, d ? ", " : "");
-        pdm_buf_i64(out, type->dims[d]);
+    pdm_buf_puts(p->out, further ? ", " : ": ");
+    if (!pdm_ir_type_is_tensor(type)) {
+        pdm_buf_puts(p->out, "vector");
+        return;
     }
-    pdm_buf_putc(out, ']');
+    pdm_buf_printf(p->out, "%s[", pdm_dtype_text(type->dtype));
+    for (uint32_t d = 0; d < type->rank; d++) {
+        pdm_buf_puts(p->out, d ? ", " : "");
+        pdm_buf_i64(p->out, type->dims[d]);
+    }
+    pdm_buf_putc(p->out, ']');
 }
 
 static void name_it(printer *p, const pdm_ir_value *value, uint64_t number)
@@ -65,24 +70,31 @@ static void inputs_text(printer *p, const pdm_ir_op *group)
         const pdm_ir_op *maker = pdm_ir_value_op(inputs[i]);
         name_it(p, inputs[i], 2 * i);
         pdm_buf_printf(p->out, "    in   x%zu", i);
-        type_text(inputs[i]->type, p->out);
+        type_text(p, false, inputs[i]->type);
         pdm_buf_printf(p->out, " from %s\n", maker ? pdm_ir_op_name(maker) : "an argument");
     }
 }
 
-static void op_text(printer *p, const pdm_ir_op *op, size_t number)
+/* How many names it took. */
+static size_t op_text(printer *p, const pdm_ir_op *op, size_t number)
 {
-    const pdm_ir_value *result = pdm_ir_op_result(op, 0);
+    const uint32_t results = pdm_ir_op_is(op, "builtin.split") ? op->num_results : 1;
 
-    name_it(p, result, 2 * number + 1);
-    pdm_buf_printf(p->out, "    v%zu = %s(", number, pdm_ir_op_name(op));
+    pdm_buf_puts(p->out, "    ");
+    for (uint32_t i = 0; i < results; i++) {
+        name_it(p, pdm_ir_op_result(op, i), 2 * (number + i) + 1);
+        pdm_buf_printf(p->out, "%sv%zu", i ? ", " : "", number + i);
+    }
+    pdm_buf_printf(p->out, " = %s(", pdm_ir_op_name(op));
     for (uint32_t i = 0; i < op->num_operands; i++) {
         pdm_buf_puts(p->out, i ? ", " : "");
         value_text(p, pdm_ir_op_operand_value(op, i));
     }
     pdm_buf_putc(p->out, ')');
-    type_text(result->type, p->out);
+    for (uint32_t i = 0; i < results; i++)
+        type_text(p, i > 0, pdm_ir_op_result(op, i)->type);
     pdm_buf_putc(p->out, '\n');
+    return results;
 }
 
 static void group_text(printer *p, const pdm_ir_op *group)
@@ -92,8 +104,10 @@ static void group_text(printer *p, const pdm_ir_op *group)
     size_t ops = 0, number = 0;
     pdm_ir_attr name = pdm_ir_op_attr(group, "name");
 
-    for (const pdm_ir_op *op = body->first; op != body->last; op = op->next, ops++) {
+    for (const pdm_ir_op *op = body->first; op != body->last; op = op->next) {
         const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+        ops += !pdm_ir_op_is(op, "builtin.combine") && !pdm_ir_op_is(op, "builtin.split") &&
+               !pdm_ir_op_is(op, "builtin.slice");
         kind = rule && rule->kind > kind ? rule->kind : kind;
     }
     pdm_buf_printf(p->out, "%sgroup %zu %s: %zu ops, %s\n", p->groups > 1 ? "\n" : "", p->groups,
@@ -102,7 +116,7 @@ static void group_text(printer *p, const pdm_ir_op *group)
     pdm_map_clear(&p->names);
     inputs_text(p, group);
     for (const pdm_ir_op *op = body->first; op != body->last; op = op->next)
-        op_text(p, op, number++);
+        number += op_text(p, op, number);
     for (uint32_t i = 0; i < body->last->num_operands; i++) {
         pdm_buf_puts(p->out, i ? ", " : "    out  ");
         value_text(p, pdm_ir_op_operand_value(body->last, i));

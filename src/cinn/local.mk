@@ -26,7 +26,10 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/group_summary.c \
 	src/cinn/lower.c \
 	src/cinn/lower.h \
+	src/cinn/rule_gather.c \
 	src/cinn/rule_index.c \
+	src/cinn/rule_interp.c \
+	src/cinn/rule_join.c \
 	src/cinn/rule_norm.c \
 	src/cinn/rule_pointwise.c \
 	src/cinn/rule_reduce.c \

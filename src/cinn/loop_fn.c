@@ -27,6 +27,7 @@ void pdm_loop_fn_destroy(pdm_loop_fn *fn)
         return;
     PDM_VEC_FREE(&fn->buffers);
     PDM_VEC_FREE(&fn->symbols);
+    PDM_VEC_FREE(&fn->guards);
     free(fn->table);
     pdm_arena_deinit(&fn->arena);
     free(fn);

@@ -144,11 +144,19 @@ typedef struct pdm_loop_symbol {
     uint32_t input, axis;
 } pdm_loop_symbol;
 
+/* Values of an integer input must be in [-dim, dim), or in [0, dim): to be checked before a run. */
+typedef struct pdm_loop_guard {
+    uint32_t input;
+    bool negative;
+    const pdm_loop_expr *dim;
+} pdm_loop_guard;
+
 typedef struct pdm_loop_fn {
     pdm_arena arena;
     const char *name;
     PDM_VEC(pdm_loop_buffer) buffers; /* inputs, then outputs, then temporaries */
     PDM_VEC(pdm_loop_symbol) symbols;
+    PDM_VEC(pdm_loop_guard) guards;
     uint32_t num_vars;
     bool flat;           /* loads and stores have one index: the element's place in its buffer */
     pdm_loop_stmt *body; /* nests, one after the other */

@@ -17,6 +17,7 @@ typedef struct value {
     bool constant;       /* of pd_op.full */
     double number;
     bool store;          /* it gets a buffer */
+    uint32_t result;     /* of its op */
     uint32_t output;     /* the first output that it is; NO_BUFFER: none */
     uint32_t parts[PDM_CINN_MAX_PARTS]; /* buffers of its reductions, once there */
     uint32_t buffer;     /* where it can be read from now on; NO_BUFFER: nowhere */
@@ -43,6 +44,7 @@ struct pdm_cinn_lower {
     int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK]; /* actual values */
     bool again; /* dims were merged: shapes must be found anew */
     PDM_VEC(uint32_t) written; /* buffers that the open loops write */
+    uint32_t asked;            /* see pdm_cinn_asked */
     bool reads_written;        /* an element was asked for that is read from one of those */
 };
 
@@ -76,9 +78,9 @@ size_t pdm_cinn_group_inputs(const pdm_ir_op *group, const pdm_ir_value **out)
     double number;
 
     for (const pdm_ir_op *op = body_of(group)->first; op; op = op->next) {
-        const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
-        for (uint32_t i = 0; rule && i < rule->tensors; i++) {
-            const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
+        const uint32_t count = pdm_cinn_rule_of(op) ? pdm_cinn_num_tensors(op) : 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const pdm_ir_value *v = pdm_cinn_tensor(op, i);
             size_t k = 0;
             if (is_member(group, v) || pdm_cinn_constant(v, &number))
                 continue;
@@ -227,25 +229,36 @@ static pdm_status add_constant(pdm_cinn_lower *l, const pdm_ir_value *ir)
     return l->fn->status;
 }
 
-static pdm_status add_op(pdm_cinn_lower *l, const pdm_ir_op *op)
+static pdm_status add_result(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number)
 {
-    const pdm_ir_value *result = pdm_ir_op_result(op, 0);
-    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+    const pdm_ir_value *result = pdm_ir_op_result(op, number);
     pdm_cinn_shape shape = {.dtype = result->type->dtype};
 
-    if (!rule)
-        return PDM_UNSUPPORTED;
-    for (uint32_t i = 0; i < rule->tensors; i++) {
-        if (!find(l, pdm_ir_op_operand_value(op, i)))
-            PDM_TRY(add_constant(l, pdm_ir_op_operand_value(op, i)));
-    }
-    if (!rule->shape(l, op, &shape) || l->fn->status != PDM_OK)
+    l->asked = number;
+    if (!pdm_cinn_rule_of(op)->shape(l, op, &shape) || l->fn->status != PDM_OK)
         return l->fn->status != PDM_OK ? l->fn->status : PDM_UNSUPPORTED;
     value *v = add(l, result);
     if (!v)
         return PDM_NOMEM;
     v->op = op;
+    v->result = number;
     v->shape = shape;
+    return PDM_OK;
+}
+
+static pdm_status add_op(pdm_cinn_lower *l, const pdm_ir_op *op)
+{
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+
+    if (!rule)
+        return pdm_cinn_host(op) ? PDM_OK : PDM_UNSUPPORTED;
+    for (uint32_t i = 0; i < pdm_cinn_num_tensors(op); i++) {
+        if (!find(l, pdm_cinn_tensor(op, i)))
+            PDM_TRY(add_constant(l, pdm_cinn_tensor(op, i)));
+    }
+    const uint32_t results = rule->form == PDM_CINN_ELEMENTS ? op->num_results : 1;
+    for (uint32_t i = 0; i < results; i++)
+        PDM_TRY(add_result(l, op, i));
     return PDM_OK;
 }
 
@@ -303,8 +316,46 @@ const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *ir,
     if (v->element && memcmp(v->at, indices, size) == 0)
         return v->element;
     memcpy(v->at, indices, size);
-    v->element = pdm_cinn_rule_of(v->op)->element(l, v->op, indices);
+    l->asked = v->result;
+    v->element = pdm_cinn_rule_of(v->op)->element ? pdm_cinn_rule_of(v->op)->element(l, v->op, indices)
+                                                  : NULL; /* what is made of pieces is stored */
     return v->element;
+}
+
+uint32_t pdm_cinn_asked(const pdm_cinn_lower *l)
+{
+    return l->asked;
+}
+
+static bool add_guard(pdm_loop_fn *fn, const pdm_loop_guard *guard)
+{
+    for (size_t i = 0; i < fn->guards.n; i++) {
+        const pdm_loop_guard *g = &fn->guards.v[i];
+        if (g->input == guard->input && g->dim == guard->dim && g->negative == guard->negative)
+            return true;
+    }
+    return PDM_VEC_PUSH(&fn->guards, *guard);
+}
+
+const pdm_loop_expr *pdm_cinn_index_at(pdm_cinn_lower *l, const pdm_ir_value *ir,
+                                       const pdm_loop_expr *const *indices,
+                                       const pdm_loop_expr *dim, bool wraps)
+{
+    const value *v = find(l, ir);
+    pdm_loop_fn *fn = l->fn;
+
+    if (!v || v->input == NO_BUFFER || fn->status != PDM_OK)
+        return NULL;
+    const pdm_loop_guard guard = {v->input, wraps, dim};
+    if (!add_guard(fn, &guard)) {
+        fn->status = PDM_NOMEM;
+        return NULL;
+    }
+    const pdm_loop_expr *at = pdm_loop_cast(fn, PDM_INDEX, read_buffer(l, v->buffer, indices));
+    if (!wraps || !at)
+        return at;
+    const pdm_loop_expr *below = pdm_loop_binary(fn, PDM_LOOP_LT, at, pdm_loop_index(fn, 0));
+    return pdm_loop_select(fn, below, pdm_loop_binary(fn, PDM_LOOP_ADD, at, dim), at);
 }
 
 const pdm_loop_expr *pdm_cinn_part_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
@@ -345,8 +396,14 @@ static pdm_status choose_stored(pdm_cinn_lower *l)
         /* What is read for several reductions, or by each element of many. */
         if (rule && rule->parts > 1 && find(l, pdm_ir_op_operand_value(v->op, 0))->op)
             find(l, pdm_ir_op_operand_value(v->op, 0))->store = true;
-        for (uint32_t k = 0; rule && rule->kind == PDM_CINN_BROADCAST && k < rule->tensors; k++) {
-            value *from = find(l, pdm_ir_op_operand_value(v->op, k));
+        if (rule && rule->kind == PDM_CINN_SPREAD && find(l, pdm_cinn_tensor(v->op, 0))->op)
+            find(l, pdm_cinn_tensor(v->op, 0))->store = true;
+        if (rule && rule->pieces > 0)
+            l->values.v[i].store = true;
+        const uint32_t tensors =
+            rule && rule->kind == PDM_CINN_BROADCAST ? pdm_cinn_num_tensors(v->op) : 0;
+        for (uint32_t k = 0; k < tensors; k++) {
+            value *from = find(l, pdm_cinn_tensor(v->op, k));
             if (from->op && repeats(&from->shape, &v->shape))
                 from->store = true;
         }
@@ -368,7 +425,8 @@ static pdm_status choose_stored(pdm_cinn_lower *l)
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 typedef struct nest {
-    const pdm_cinn_shape *shape;
+    bool open;
+    pdm_cinn_shape shape;
     const pdm_loop_expr *indices[PDM_MAX_RANK];
     uint32_t vars[PDM_MAX_RANK];
     pdm_loop_stmt *body;
@@ -382,7 +440,8 @@ static bool same_shape(const pdm_cinn_shape *a, const pdm_cinn_shape *b)
 
 static void open_nest(pdm_cinn_lower *l, nest *n, const pdm_cinn_shape *shape)
 {
-    n->shape = shape;
+    n->open = true;
+    n->shape = *shape;
     n->body = NULL;
     l->written.n = 0;
     for (uint32_t d = 0; d < shape->rank; d++) {
@@ -396,24 +455,25 @@ static void close_nest(pdm_cinn_lower *l, nest *n)
 {
     pdm_loop_stmt *stmt = n->body;
 
-    if (!n->shape)
+    if (!n->open)
         return;
-    for (uint32_t d = n->shape->rank; d-- > 0;) {
-        if (!pdm_loop_is_int(n->shape->dims[d], 1))
-            stmt = pdm_loop_for(l->fn, n->vars[d], n->shape->dims[d], stmt);
+    for (uint32_t d = n->shape.rank; d-- > 0;) {
+        if (!pdm_loop_is_int(n->shape.dims[d], 1))
+            stmt = pdm_loop_for(l->fn, n->vars[d], n->shape.dims[d], stmt);
     }
     if (stmt)
         pdm_loop_append(&l->fn->body, stmt);
-    n->shape = NULL;
+    n->open = false;
 }
 
-static pdm_status store(pdm_cinn_lower *l, nest *n, uint32_t buffer, const pdm_loop_expr *element)
+static pdm_status store(pdm_cinn_lower *l, nest *n, uint32_t buffer,
+                        const pdm_loop_expr *const *indices, const pdm_loop_expr *element)
 {
     if (!element)
         return l->fn->status != PDM_OK ? l->fn->status : PDM_UNSUPPORTED;
     if (!PDM_VEC_PUSH(&l->written, buffer))
         return PDM_NOMEM;
-    pdm_loop_append(&n->body, pdm_loop_store(l->fn, buffer, n->indices, element));
+    pdm_loop_append(&n->body, pdm_loop_store(l->fn, buffer, indices, element));
     return l->fn->status;
 }
 
@@ -505,6 +565,63 @@ static pdm_status make_parts(pdm_cinn_lower *l, nest *n, value *v, size_t *temps
     return PDM_OK;
 }
 
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* Loops over `shape`: those that are open, when it is the same. */
+static void enter(pdm_cinn_lower *l, nest *n, const pdm_cinn_shape *shape)
+{
+    if (n->open && !same_shape(&n->shape, shape))
+        close_nest(l, n);
+    if (!n->open)
+        open_nest(l, n, shape);
+    l->reads_written = false;
+}
+
+static bool has_zero(const pdm_cinn_shape *shape)
+{
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        if (pdm_loop_is_int(shape->dims[d], 0))
+            return true;
+    }
+    return false;
+}
+
+static pdm_status store_piece(pdm_cinn_lower *l, nest *n, const value *v, uint32_t number,
+                              uint32_t buffer)
+{
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(v->op);
+    const pdm_loop_expr *at[PDM_MAX_RANK] = {NULL};
+    pdm_cinn_shape shape = {.dtype = v->shape.dtype};
+    const pdm_ir_op *op = v->op;
+
+    if (!rule->piece_shape(l, op, number, &shape))
+        return PDM_UNSUPPORTED;
+    if (has_zero(&shape))
+        return PDM_OK;
+    enter(l, n, &shape);
+    const pdm_loop_expr *element = rule->piece(l, op, number, n->indices, at);
+    if (element && l->reads_written) {
+        close_nest(l, n);
+        enter(l, n, &shape);
+        element = rule->piece(l, op, number, n->indices, at);
+    }
+    return store(l, n, buffer, at, element);
+}
+
+/* Pieces come one after the other: one may be stored where another was. */
+static pdm_status store_pieces(pdm_cinn_lower *l, nest *n, const value *v, uint32_t buffer)
+{
+    const uint32_t pieces = pdm_cinn_rule_of(v->op)->pieces;
+    const uint32_t count = pieces == PDM_CINN_EACH ? pdm_cinn_num_tensors(v->op) : pieces;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (pieces != PDM_CINN_EACH)
+            close_nest(l, n);
+        PDM_TRY(store_piece(l, n, v, i, buffer));
+    }
+    return PDM_OK;
+}
+
 /* ---- all loops ------------------------------------------------------------------------------- */
 
 /* Values that are stored come in the order of the ops; neighbours of one shape share loops. */
@@ -518,24 +635,25 @@ static pdm_status make_loops(pdm_cinn_lower *l, nest *n)
             PDM_TRY(make_parts(l, n, v, &temps));
         if (!v->op || (!v->store && v->output == NO_BUFFER))
             continue;
-        if (n->shape && !same_shape(n->shape, &v->shape))
-            close_nest(l, n);
-        if (!n->shape)
-            open_nest(l, n, &v->shape);
-        l->reads_written = false;
-        const pdm_loop_expr *element = pdm_cinn_element(l, v->ir, n->indices);
-        if (element && l->reads_written) {
-            close_nest(l, n);
-            open_nest(l, n, &v->shape);
-            element = pdm_cinn_element(l, v->ir, n->indices);
-        }
         uint32_t buffer = v->output;
         if (buffer == NO_BUFFER) {
             snprintf(name, sizeof name, "t%zu", temps++);
             buffer = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_TEMP, v->shape.dtype, v->shape.rank,
                                          v->shape.dims);
         }
-        PDM_TRY(store(l, n, buffer, element));
+        if (pdm_cinn_rule_of(v->op)->pieces > 0) {
+            PDM_TRY(store_pieces(l, n, v, buffer));
+            v->buffer = buffer;
+            continue;
+        }
+        enter(l, n, &v->shape);
+        const pdm_loop_expr *element = pdm_cinn_element(l, v->ir, n->indices);
+        if (element && l->reads_written) {
+            close_nest(l, n);
+            enter(l, n, &v->shape);
+            element = pdm_cinn_element(l, v->ir, n->indices);
+        }
+        PDM_TRY(store(l, n, buffer, n->indices, element));
         if (v->store)
             v->buffer = buffer;
     }
@@ -553,7 +671,7 @@ static pdm_status copy_repeated(pdm_cinn_lower *l, nest *n)
         if (v->output == buffer)
             continue;
         open_nest(l, n, &v->shape);
-        PDM_TRY(store(l, n, buffer, pdm_loop_load(l->fn, v->output, n->indices)));
+        PDM_TRY(store(l, n, buffer, n->indices, pdm_loop_load(l->fn, v->output, n->indices)));
         close_nest(l, n);
     }
     return PDM_OK;

@@ -14,8 +14,6 @@
 
 typedef const pdm_loop_expr *E;
 
-enum { MAX_INTS = 16 };
-
 static const pdm_ir_value *operand(const pdm_ir_op *op)
 {
     return pdm_ir_op_operand_value(op, 0);
@@ -26,51 +24,12 @@ static uint32_t rank_of(const pdm_ir_op *op)
     return operand(op)->type->rank;
 }
 
-/* Integers of an array attribute; false: they are none, or too many. An absent one is empty. */
-static bool attr_ints(const pdm_ir_op *op, const char *name, int64_t out[MAX_INTS], size_t *out_n)
-{
-    pdm_ir_attr attr = pdm_ir_op_attr(op, name);
-
-    *out_n = 0;
-    if (!attr)
-        return true;
-    if (attr->kind == PDM_IR_ATTR_INT_ARRAY && attr->count <= MAX_INTS) {
-        memcpy(out, attr->u.ints, attr->count * sizeof *out);
-    } else if (attr->kind == PDM_IR_ATTR_ARRAY && attr->count <= MAX_INTS) {
-        for (uint32_t i = 0; i < attr->count; i++) {
-            const pdm_ir_attr_kind kind = attr->u.items[i]->kind;
-            if (kind != PDM_IR_ATTR_I32 && kind != PDM_IR_ATTR_I64)
-                return false;
-            out[i] = attr->u.items[i]->u.i;
-        }
-    } else {
-        return false;
-    }
-    *out_n = attr->count;
-    return true;
-}
-
-static bool const_ints(const pdm_ir_op *op, uint32_t index, int64_t out[MAX_INTS], size_t *out_n)
-{
-    return index < op->num_operands && pdm_ir_op_operand_value(op, index) &&
-           pdm_ir_const_ints(pdm_ir_op_operand_value(op, index), out, MAX_INTS, out_n);
-}
-
-/* An axis counted from the end, too; false: there is none. */
-static bool axis_in(int64_t axis, uint32_t rank, uint32_t *out)
-{
-    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
-        return false;
-    *out = (uint32_t)(axis < 0 ? axis + rank : axis);
-    return true;
-}
-
 bool pdm_cinn_fits_constant_shape(const pdm_ir_op *op)
 {
-    int64_t ints[MAX_INTS];
+    int64_t ints[PDM_CINN_MAX_INTS];
     size_t n;
 
-    return const_ints(op, 1, ints, &n) && n <= PDM_MAX_RANK;
+    return pdm_cinn_const_ints(op, 1, ints, &n) && n <= PDM_MAX_RANK;
 }
 
 /* ---- transpose ------------------------------------------------------------------------------- */
@@ -78,14 +37,14 @@ bool pdm_cinn_fits_constant_shape(const pdm_ir_op *op)
 /* perm[axis of the result] = axis of the operand */
 static bool permutation(const pdm_ir_op *op, uint32_t perm[PDM_MAX_RANK])
 {
-    int64_t ints[MAX_INTS];
+    int64_t ints[PDM_CINN_MAX_INTS];
     uint32_t seen = 0;
     size_t n;
 
-    if (!attr_ints(op, "perm", ints, &n) || n != rank_of(op))
+    if (!pdm_cinn_attr_ints(op, "perm", ints, &n) || n != rank_of(op))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!axis_in(ints[i], rank_of(op), &perm[i]))
+        if (!pdm_cinn_axis(ints[i], rank_of(op), &perm[i]))
             return false;
         seen |= 1U << perm[i];
     }
@@ -141,20 +100,20 @@ bool pdm_cinn_shape_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_sha
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    int64_t ints[MAX_INTS];
-    size_t n, open = MAX_INTS;
+    int64_t ints[PDM_CINN_MAX_INTS];
+    size_t n, open = PDM_CINN_MAX_INTS;
 
-    if (!x || !const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK)
+    if (!x || !pdm_cinn_const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK)
         return false;
     out->rank = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
-        if (ints[i] < -1 || (ints[i] == 0 && i >= x->rank) || (ints[i] == -1 && open != MAX_INTS))
+        if (ints[i] < -1 || (ints[i] == 0 && i >= x->rank) || (ints[i] == -1 && open != PDM_CINN_MAX_INTS))
             return false;
         open = ints[i] == -1 ? i : open;
         out->dims[i] = ints[i] == 0 ? x->dims[i] : N(ints[i] == -1 ? 1 : ints[i]);
     }
     const E all = product(fn, x->dims, x->rank);
-    if (open != MAX_INTS) {
+    if (open != PDM_CINN_MAX_INTS) {
         const E rest = pdm_loop_quotient(fn, all, product(fn, out->dims, out->rank));
         if (!rest)
             return false;
@@ -168,14 +127,14 @@ bool pdm_cinn_shape_squeeze(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_sha
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
     bool named[PDM_MAX_RANK] = {false};
-    int64_t ints[MAX_INTS];
+    int64_t ints[PDM_CINN_MAX_INTS];
     uint32_t axis;
     size_t n;
 
-    if (!x || !const_ints(op, 1, ints, &n))
+    if (!x || !pdm_cinn_const_ints(op, 1, ints, &n))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!axis_in(ints[i], x->rank, &axis))
+        if (!pdm_cinn_axis(ints[i], x->rank, &axis))
             return false;
         named[axis] = true;
     }
@@ -192,16 +151,16 @@ bool pdm_cinn_shape_unsqueeze(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_s
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
     const pdm_dtype dtype = out->dtype;
-    int64_t ints[MAX_INTS];
+    int64_t ints[PDM_CINN_MAX_INTS];
     uint32_t axis;
     size_t n;
 
-    if (!x || !const_ints(op, 1, ints, &n) || x->rank + n > PDM_MAX_RANK)
+    if (!x || !pdm_cinn_const_ints(op, 1, ints, &n) || x->rank + n > PDM_MAX_RANK)
         return false;
     *out = *x;
     out->dtype = dtype;
     for (size_t i = 0; i < n; i++) {
-        if (!axis_in(ints[i], out->rank + 1, &axis))
+        if (!pdm_cinn_axis(ints[i], out->rank + 1, &axis))
             return false;
         for (uint32_t d = out->rank++; d > axis; d--)
             out->dims[d] = out->dims[d - 1];
@@ -215,8 +174,8 @@ bool pdm_cinn_shape_flatten(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_sha
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
     uint32_t from, to;
 
-    if (!x || x->rank == 0 || !axis_in((int64_t)pdm_cinn_attr(op, "start_axis", 1), x->rank, &from) ||
-        !axis_in((int64_t)pdm_cinn_attr(op, "stop_axis", 1), x->rank, &to) || from > to)
+    if (!x || x->rank == 0 || !pdm_cinn_axis((int64_t)pdm_cinn_attr(op, "start_axis", 1), x->rank, &from) ||
+        !pdm_cinn_axis((int64_t)pdm_cinn_attr(op, "stop_axis", 1), x->rank, &to) || from > to)
         return false;
     out->rank = 0;
     for (uint32_t d = 0; d < from; d++)
@@ -258,11 +217,11 @@ typedef struct part {
 
 bool pdm_cinn_fits_slice(const pdm_ir_op *op)
 {
-    int64_t ints[MAX_INTS];
+    int64_t ints[PDM_CINN_MAX_INTS];
     size_t starts, ends, axes, gone;
 
-    return const_ints(op, 1, ints, &starts) && const_ints(op, 2, ints, &ends) &&
-           attr_ints(op, "axes", ints, &axes) && attr_ints(op, "decrease_axis", ints, &gone) &&
+    return pdm_cinn_const_ints(op, 1, ints, &starts) && pdm_cinn_const_ints(op, 2, ints, &ends) &&
+           pdm_cinn_attr_ints(op, "axes", ints, &axes) && pdm_cinn_attr_ints(op, "decrease_axis", ints, &gone) &&
            starts == axes && ends == axes;
 }
 
@@ -277,13 +236,13 @@ static E limit(pdm_loop_fn *fn, int64_t value, E dim)
 static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-    int64_t starts[MAX_INTS], ends[MAX_INTS], axes[MAX_INTS], gone[MAX_INTS];
+    int64_t starts[PDM_CINN_MAX_INTS], ends[PDM_CINN_MAX_INTS], axes[PDM_CINN_MAX_INTS], gone[PDM_CINN_MAX_INTS];
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     size_t n, num_gone;
     uint32_t a;
 
-    if (!x || x->rank == 0 || !const_ints(op, 1, starts, &n) || !const_ints(op, 2, ends, &n) ||
-        !attr_ints(op, "axes", axes, &n) || !attr_ints(op, "decrease_axis", gone, &num_gone))
+    if (!x || x->rank == 0 || !pdm_cinn_const_ints(op, 1, starts, &n) || !pdm_cinn_const_ints(op, 2, ends, &n) ||
+        !pdm_cinn_attr_ints(op, "axes", axes, &n) || !pdm_cinn_attr_ints(op, "decrease_axis", gone, &num_gone))
         return false;
     memset(p, 0, sizeof *p);
     for (uint32_t d = 0; d < x->rank; d++) {
@@ -291,12 +250,12 @@ static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
         p->count[d] = x->dims[d];
     }
     for (size_t i = 0; i < num_gone; i++) {
-        if (!axis_in(gone[i], x->rank, &a))
+        if (!pdm_cinn_axis(gone[i], x->rank, &a))
             return false;
         p->gone[a] = true;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!axis_in(axes[i], x->rank, &a))
+        if (!pdm_cinn_axis(axes[i], x->rank, &a))
             return false;
         const bool to_end = p->gone[a] && starts[i] == -1 && ends[i] == 0;
         p->first[a] = limit(fn, starts[i], x->dims[a]);
@@ -340,10 +299,10 @@ E pdm_cinn_element_slice(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indice
 bool pdm_cinn_shape_expand(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-    int64_t ints[MAX_INTS];
+    int64_t ints[PDM_CINN_MAX_INTS];
     size_t n;
 
-    if (!x || !const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK || n < x->rank)
+    if (!x || !pdm_cinn_const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK || n < x->rank)
         return false;
     out->rank = (uint32_t)n;
     for (uint32_t d = 0, lead = out->rank - x->rank; d < out->rank; d++) {

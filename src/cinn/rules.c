@@ -2,6 +2,7 @@
 #include "cinn/rules.h"
 
 #include <math.h>
+#include <string.h>
 
 #define BIT(dtype) (1U << (dtype))
 #define FLOATS     (BIT(PDM_F32) | BIT(PDM_F64))
@@ -31,15 +32,53 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
                               .parts = parts_,                                                     \
                               .part = pdm_cinn_part_##part_,                                       \
                               .term = pdm_cinn_term_##term_},
+#define PDM_CINN_LIST_RULE(op, kind_, types_, fits_, shape_, element_)                             \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_##kind_,                                            \
+                              .form = PDM_CINN_LIST,                                               \
+                              .tensors = 1,                                                        \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_##shape_,                                    \
+                              .element = pdm_cinn_element_##element_},
+#define PDM_CINN_ELEMENTS_RULE(op, fits_, shape_, element_)                                        \
+    [PDM_IR_OP_builtin_##op] = {.kind = PDM_CINN_INJECTIVE,                                        \
+                                .form = PDM_CINN_ELEMENTS,                                         \
+                                .tensors = 1,                                                      \
+                                .types = ALL,                                                      \
+                                .fits = pdm_cinn_fits_##fits_,                                     \
+                                .shape = pdm_cinn_shape_##shape_,                                  \
+                                .element = pdm_cinn_element_##element_},
+#define PDM_CINN_INDEX_RULE(op, tensors_, outside_, types_, fits_, shape_, element_)               \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_SPREAD,                                             \
+                              .tensors = tensors_,                                                 \
+                              .outside = outside_,                                                 \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_##shape_,                                    \
+                              .element = pdm_cinn_element_##element_},
+#define PDM_CINN_PIECES_RULE(op, form_, types_, fits_, shape_, pieces_, piece_)                    \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_INJECTIVE,                                          \
+                              .form = PDM_CINN_##form_,                                            \
+                              .tensors = 1,                                                        \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_##shape_,                                    \
+                              .pieces = pieces_,                                                   \
+                              .piece_shape = pdm_cinn_piece_shape_##piece_,                        \
+                              .piece = pdm_cinn_piece_##piece_},
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
 #undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_LIST_RULE
+#undef PDM_CINN_ELEMENTS_RULE
+#undef PDM_CINN_INDEX_RULE
+#undef PDM_CINN_PIECES_RULE
 };
 
 const char *pdm_cinn_kind_name(pdm_cinn_kind kind)
 {
     static const char *const names[] = {"view", "elementwise", "broadcast", "injective",
-                                        "reduction"};
+                                        "spread", "reduction"};
 
     return names[kind];
 }
@@ -50,30 +89,123 @@ static bool is_known(pdm_ir_type type)
     return pdm_ir_type_is_tensor(type) && type->rank <= PDM_MAX_RANK;
 }
 
-/* Why an op of a rule may not be in a group; NULL: it may. */
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static const pdm_ir_op *maker_of(const pdm_ir_op *op, uint32_t operand)
+{
+    const pdm_ir_value *v = operand < op->num_operands ? pdm_ir_op_operand_value(op, operand) : NULL;
+
+    return v ? pdm_ir_value_op(v) : NULL;
+}
+
+/* The op that made the vector of operand 0. */
+static const pdm_ir_op *combine_of(const pdm_ir_op *op)
+{
+    const pdm_ir_op *maker = maker_of(op, 0);
+
+    return maker && PDM_IR_IS(maker, builtin, combine) ? maker : NULL;
+}
+
+uint32_t pdm_cinn_num_tensors(const pdm_ir_op *op)
+{
+    const pdm_cinn_rule *rule = &table[op->info->code];
+    const pdm_ir_op *combine = rule->form == PDM_CINN_LIST ? combine_of(op) : NULL;
+
+    return combine ? combine->num_operands + rule->tensors - 1 : rule->tensors;
+}
+
+const pdm_ir_value *pdm_cinn_tensor(const pdm_ir_op *op, uint32_t number)
+{
+    const pdm_cinn_rule *rule = &table[op->info->code];
+
+    if (rule->form == PDM_CINN_ELEMENTS) {
+        const pdm_ir_op *maker = maker_of(op, 0);
+        return maker && maker->num_operands > 0 ? pdm_ir_op_operand_value(maker, 0) : NULL;
+    }
+    if (rule->form == PDM_CINN_LIST) {
+        const pdm_ir_op *combine = combine_of(op);
+        const uint32_t count = combine ? combine->num_operands : 0;
+        if (number < count)
+            return pdm_ir_op_operand_value(combine, number);
+        number = number - count + 1;
+    }
+    return number < op->num_operands ? pdm_ir_op_operand_value(op, number) : NULL;
+}
+
+static bool is_split(const pdm_ir_op *op)
+{
+    return PDM_IR_IS(op, pd_op, split) || PDM_IR_IS(op, pd_op, split_with_num) ||
+           PDM_IR_IS(op, pd_op, unbind) || PDM_IR_IS(op, pd_op, unstack);
+}
+
+const pdm_ir_op *pdm_cinn_host(const pdm_ir_op *op)
+{
+    const pdm_ir_use *use = op->num_results == 1 ? pdm_ir_value_first_use(pdm_ir_op_result(op, 0)) : NULL;
+    const bool combine = PDM_IR_IS(op, builtin, combine);
+
+    /* Of one user only, which is in the same block. */
+    if (!use || use->next || use->owner->block != op->block || (!combine && !is_split(op)))
+        return NULL;
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(use->owner);
+    return rule && rule->form == (combine ? PDM_CINN_LIST : PDM_CINN_ELEMENTS) ? use->owner : NULL;
+}
+
+/* ---- which ops fit --------------------------------------------------------------------------- */
+
+/* Why results cannot be made in a group; NULL: they can. Of several results only the first is made, but
+ * for vectors that are taken apart. */
+static const char *results_refusal(const pdm_cinn_rule *rule, const pdm_ir_op *op)
+{
+    for (uint32_t i = 0; i < op->num_results; i++) {
+        const pdm_ir_value *result = pdm_ir_op_result(op, i);
+        if (i > 0 && rule->form != PDM_CINN_ELEMENTS) {
+            if (pdm_ir_value_has_uses(result))
+                return "its further results are used";
+            continue;
+        }
+        if (!is_known(result->type))
+            return "its shape is not known";
+        if (!(ALL & BIT(result->type->dtype)))
+            return "its element type";
+    }
+    return NULL;
+}
+
+static const char *tensors_refusal(const pdm_cinn_rule *rule, const pdm_ir_op *op)
+{
+    const uint32_t count = pdm_cinn_num_tensors(op);
+
+    if (rule->form == PDM_CINN_LIST && (!combine_of(op) || count > PDM_CINN_MAX_LIST))
+        return "its list of operands";
+    if (rule->form == PDM_CINN_ELEMENTS && (!maker_of(op, 0) || !is_split(maker_of(op, 0))))
+        return "a vector that is not made by a split";
+    for (uint32_t i = 0; i < count; i++) {
+        const pdm_ir_value *x = pdm_cinn_tensor(op, i);
+        const uint32_t types = rule->outside & 1U << i ? BIT(PDM_I32) | BIT(PDM_I64) : rule->types;
+        double number;
+        if (!x || !is_known(x->type))
+            return "an operand is absent or of unknown shape";
+        if (!(types & BIT(x->type->dtype)))
+            return "the element type of an operand";
+        if ((rule->outside & 1U << i) && pdm_cinn_constant(x, &number))
+            return "a constant index";
+    }
+    return NULL;
+}
+
+/* Why an op may not be in a group; NULL: it may. */
 static const char *refusal(const pdm_cinn_rule *rule, const pdm_ir_op *op)
 {
-    if (!rule->element)
+    if (!rule->shape)
         return "there is no rule for it";
     if (op->num_operands < rule->tensors || op->num_results == 0)
         return "it is not as declared";
-    if (!is_known(pdm_ir_op_result(op, 0)->type))
-        return "its shape is not known";
-    if (!(ALL & BIT(pdm_ir_op_result(op, 0)->type->dtype)))
-        return "its element type";
-    /* Of several results only the first is made. */
-    for (uint32_t i = 1; i < op->num_results; i++) {
-        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
-            return "its further results are used";
-    }
-    for (uint32_t i = 0; i < rule->tensors; i++) {
-        const pdm_ir_value *x = pdm_ir_op_operand_value(op, i);
-        if (!x || !is_known(x->type))
-            return "an operand is absent or of unknown shape";
-        if (!(rule->types & BIT(x->type->dtype)))
-            return "the element type of an operand";
-    }
-    return rule->fits(op) ? NULL : "its attributes, or an operand that is no constant";
+    const char *reason = results_refusal(rule, op);
+    if (!reason)
+        reason = tensors_refusal(rule, op);
+    if (!reason && !rule->fits(op))
+        reason = "its attributes, or an operand that is no constant";
+    return reason;
 }
 
 const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op)
@@ -85,7 +217,8 @@ const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op)
 
 const char *pdm_cinn_why_not(const pdm_ir_op *op)
 {
-    const char *reason = refusal(&table[op->info->code], op);
+    const pdm_cinn_rule *rule = &table[op->info->code];
+    const char *reason = is_split(op) ? "what takes it apart" : refusal(rule, op);
 
     return reason ? reason : "nothing near it to be grouped with";
 }
@@ -124,6 +257,43 @@ bool pdm_cinn_is_constant(const pdm_map *constants, const pdm_ir_op *op)
         if (v && (!maker || !pdm_map_find(constants, maker)))
             return false;
     }
+    return true;
+}
+
+bool pdm_cinn_attr_ints(const pdm_ir_op *op, const char *name, int64_t out[PDM_CINN_MAX_INTS], size_t *out_n)
+{
+    pdm_ir_attr attr = pdm_ir_op_attr(op, name);
+
+    *out_n = 0;
+    if (!attr)
+        return true;
+    if (attr->kind == PDM_IR_ATTR_INT_ARRAY && attr->count <= PDM_CINN_MAX_INTS) {
+        memcpy(out, attr->u.ints, attr->count * sizeof *out);
+    } else if (attr->kind == PDM_IR_ATTR_ARRAY && attr->count <= PDM_CINN_MAX_INTS) {
+        for (uint32_t i = 0; i < attr->count; i++) {
+            const pdm_ir_attr_kind kind = attr->u.items[i]->kind;
+            if (kind != PDM_IR_ATTR_I32 && kind != PDM_IR_ATTR_I64)
+                return false;
+            out[i] = attr->u.items[i]->u.i;
+        }
+    } else {
+        return false;
+    }
+    *out_n = attr->count;
+    return true;
+}
+
+bool pdm_cinn_const_ints(const pdm_ir_op *op, uint32_t index, int64_t out[PDM_CINN_MAX_INTS], size_t *out_n)
+{
+    return index < op->num_operands && pdm_ir_op_operand_value(op, index) &&
+           pdm_ir_const_ints(pdm_ir_op_operand_value(op, index), out, PDM_CINN_MAX_INTS, out_n);
+}
+
+bool pdm_cinn_axis(int64_t axis, uint32_t rank, uint32_t *out)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+        return false;
+    *out = (uint32_t)(axis < 0 ? axis + rank : axis);
     return true;
 }
 

@@ -18,6 +18,7 @@ typedef enum pdm_cinn_kind {
     PDM_CINN_ELEMENTWISE, /* index of the result = index of the operand */
     PDM_CINN_BROADCAST,   /* an element of an operand may serve many of the result */
     PDM_CINN_INJECTIVE,   /* each element comes from one of the operand at another index */
+    PDM_CINN_SPREAD,      /* the same, but one of the operand may serve many */
     PDM_CINN_REDUCTION
 } pdm_cinn_kind;
 
@@ -65,9 +66,28 @@ typedef const pdm_loop_expr *(*pdm_cinn_term_fn)(pdm_cinn_lower *l, const pdm_ir
                                                  uint32_t number,
                                                  const pdm_loop_expr *const *indices);
 
+/* Results that are put together of pieces, each stored by loops of its own, one after the other. The
+ * dims of the loops of one. */
+typedef bool (*pdm_cinn_piece_shape_fn)(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+                                        pdm_cinn_shape *out);
+/* What is stored in a turn of these loops, and (at) where in the result. */
+typedef const pdm_loop_expr *(*pdm_cinn_piece_fn)(pdm_cinn_lower *l, const pdm_ir_op *op,
+                                                  uint32_t number,
+                                                  const pdm_loop_expr *const *indices,
+                                                  const pdm_loop_expr **at);
+
+/* How an op has its tensors. */
+typedef enum pdm_cinn_form_of {
+    PDM_CINN_PLAIN,   /* leading operands */
+    PDM_CINN_LIST,    /* operand 0 is a vector made by builtin.combine: its elements; then operands */
+    PDM_CINN_ELEMENTS /* operand 0 is a vector that a split made: what was split */
+} pdm_cinn_form_of;
+
 typedef struct pdm_cinn_rule {
     pdm_cinn_kind kind;
+    pdm_cinn_form_of form;
     uint32_t tensors;  /* leading operands that are computed with; the others are constants */
+    uint32_t outside;  /* bits of tensors that have indices: not computed in the group, where they could not be checked */
     uint32_t types;    /* bit 1 << dtype */
     pdm_cinn_fits_fn fits;
     pdm_cinn_shape_fn shape;
@@ -76,9 +96,21 @@ typedef struct pdm_cinn_rule {
     uint32_t parts; /* reductions; part and term tell them */
     pdm_cinn_part_fn part;
     pdm_cinn_term_fn term;
+    uint32_t pieces; /* PDM_CINN_EACH: one for each element of the list */
+    pdm_cinn_piece_shape_fn piece_shape;
+    pdm_cinn_piece_fn piece;
 } pdm_cinn_rule;
 
-enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_PARTS = 2 };
+enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_LIST = 48, PDM_CINN_MAX_PARTS = 2 };
+#define PDM_CINN_EACH UINT32_MAX
+
+/* The tensors that an op of a rule computes with. */
+uint32_t pdm_cinn_num_tensors(const pdm_ir_op *op);
+const pdm_ir_value *pdm_cinn_tensor(const pdm_ir_op *op, uint32_t number);
+
+/* Ops that make or take apart a vector of tensors for another op of a rule are in the group of that one,
+ * and do nothing there: the op that such an op goes with, or NULL. */
+const pdm_ir_op *pdm_cinn_host(const pdm_ir_op *op);
 
 /* The rule of an op that may be in a group: its element types are known and taken, ranks are known,
  * attributes fit. NULL: it may not. */
@@ -94,11 +126,27 @@ bool pdm_cinn_is_constant(const pdm_map *constants, const pdm_ir_op *op);
 
 /* A number among the attributes; its default from the row, else fallback, when it is absent. */
 double pdm_cinn_attr(const pdm_ir_op *op, const char *name, double fallback);
+enum { PDM_CINN_MAX_INTS = 16 };
+/* Integers of an array attribute; false: they are none, or too many. An absent one is empty. */
+bool pdm_cinn_attr_ints(const pdm_ir_op *op, const char *name, int64_t out[PDM_CINN_MAX_INTS],
+                        size_t *out_n);
+/* Those of an operand that is constant. */
+bool pdm_cinn_const_ints(const pdm_ir_op *op, uint32_t index, int64_t out[PDM_CINN_MAX_INTS],
+                         size_t *out_n);
+/* An axis counted from the end, too; false: there is none. */
+bool pdm_cinn_axis(int64_t axis, uint32_t rank, uint32_t *out);
 /* The number that a pd_op.full holds in all elements; false: value is no such thing. */
 bool pdm_cinn_constant(const pdm_ir_value *value, double *out);
 const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *value,
                                       const pdm_loop_expr *const *indices);
 const pdm_cinn_shape *pdm_cinn_shape_of(pdm_cinn_lower *l, const pdm_ir_value *value);
+/* Of which result of the op an element was asked for: only until the rule asks for another. */
+uint32_t pdm_cinn_asked(const pdm_cinn_lower *l);
+/* A tensor's element as an index in [0, dim); a negative one counts from the end if wraps. Runs in which
+ * one is outside are left to the ops one by one. NULL: the tensor is made in the group. */
+const pdm_loop_expr *pdm_cinn_index_at(pdm_cinn_lower *l, const pdm_ir_value *value,
+                                       const pdm_loop_expr *const *indices,
+                                       const pdm_loop_expr *dim, bool wraps);
 /* What a part is at some indices of the first operand (those of reduced axes do not matter). */
 const pdm_loop_expr *pdm_cinn_part_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
                                          const pdm_loop_expr *const *indices);
@@ -122,8 +170,26 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
     bool pdm_cinn_part_##part(pdm_cinn_lower *, const pdm_ir_op *, uint32_t, pdm_cinn_part *);     \
     const pdm_loop_expr *pdm_cinn_term_##term(pdm_cinn_lower *, const pdm_ir_op *, uint32_t,       \
                                               const pdm_loop_expr *const *);
+#define PDM_CINN_LIST_RULE(op, kind, types, fits, shape, element)                                  \
+    PDM_CINN_RULE(op, kind, 1, types, fits, shape, element, none)
+#define PDM_CINN_ELEMENTS_RULE(op, fits, shape, element)                                           \
+    PDM_CINN_RULE(op, INJECTIVE, 1, ALL, fits, shape, element, none)
+#define PDM_CINN_INDEX_RULE(op, tensors, outside, types, fits, shape, element)                     \
+    PDM_CINN_RULE(op, SPREAD, tensors, types, fits, shape, element, none)
+#define PDM_CINN_PIECES_RULE(op, form, types, fits, shape, pieces, piece)                          \
+    bool pdm_cinn_fits_##fits(const pdm_ir_op *);                                                  \
+    bool pdm_cinn_shape_##shape(pdm_cinn_lower *, const pdm_ir_op *, pdm_cinn_shape *);            \
+    bool pdm_cinn_piece_shape_##piece(pdm_cinn_lower *, const pdm_ir_op *, uint32_t,               \
+                                      pdm_cinn_shape *);                                           \
+    const pdm_loop_expr *pdm_cinn_piece_##piece(pdm_cinn_lower *, const pdm_ir_op *, uint32_t,     \
+                                                const pdm_loop_expr *const *,                      \
+                                                const pdm_loop_expr **);
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
 #undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_LIST_RULE
+#undef PDM_CINN_ELEMENTS_RULE
+#undef PDM_CINN_INDEX_RULE
+#undef PDM_CINN_PIECES_RULE
 
 #endif

@@ -154,6 +154,30 @@ static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_ac
     return true;
 }
 
+static bool within(const pdm_tensor *t, int64_t low, int64_t high)
+{
+    const int64_t count = pdm_tensor_count(t);
+
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t v = t->dtype == PDM_I32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
+        if (v < low || v >= high)
+            return false;
+    }
+    return true;
+}
+
+/* Whether indices are within the dims that they are for; the ops one by one tell of those that are not. */
+static bool indices_fit(const pdm_loop_fn *fn, const pdm_k *k, const int64_t *symbols)
+{
+    for (size_t i = 0; i < fn->guards.n; i++) {
+        const pdm_loop_guard *g = &fn->guards.v[i];
+        const int64_t dim = pdm_loop_eval(g->dim, symbols);
+        if (!within(&k->in[g->input]->tensor, g->negative ? -dim : 0, dim))
+            return false;
+    }
+    return true;
+}
+
 static bool dims_of(const pdm_loop_buffer *buffer, const int64_t *symbols, int64_t *dims,
                     uint64_t *out_bytes)
 {
@@ -258,7 +282,7 @@ pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, bool *out_done)
     if (!group->backend || !take_inputs(group, k, actual))
         return PDM_OK;
     PDM_TRY(find(group, actual, symbols, &v));
-    if (!v)
+    if (!v || !indices_fit(v->fn, k, symbols))
         return PDM_OK;
     void **data = pdm_k_temp(k, v->fn->buffers.n * sizeof *data);
     if (!data)
