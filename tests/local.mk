@@ -15,6 +15,7 @@ AM_TESTS_ENVIRONMENT = \
 	PDM_SHARED='$(PDM_SHARED_ON)'; export PDM_SHARED; \
 	PDM_LLVM='$(pdm_llvm)'; export PDM_LLVM; \
 	PDM_MODULE_DIR='$(abs_top_builddir)/.libs'; export PDM_MODULE_DIR; \
+	PDM_CACHE=off; export PDM_CACHE; \
 	CC='$(CC)'; export CC; \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
 	MAKE='$(MAKE)'; export MAKE; \

@@ -13,6 +13,7 @@
 
 typedef struct pdm_cinn_backend {
     int version; /* PDM_CINN_BACKEND_VERSION that it was built with */
+    const char *identity; /* of modules: PDM_CINN_MODULE_IDENTITY that it was built with */
     const char *name;
     bool gpu;              /* loops are arranged for one (pdm_cinn_schedule_gpu) */
     bool wants_arithmetic; /* functions as arithmetic (pdm_loop_expand_math) */
@@ -26,9 +27,21 @@ typedef struct pdm_cinn_backend {
      */
     PDM_MUST_USE pdm_status (*run)(const void *image, uint32_t nest, void *const *buffers,
                                    const int64_t *symbols, int64_t begin, int64_t end);
+    /*
+     * Code as bytes, which equal functions share (kernels.h) and which is kept on disk: all or none
+     * of these; compile is not called then. target writes all that code depends on beside the
+     * function: machine, compiler, versions. *out_code is malloc'ed. load may be given code of
+     * another process; the image keeps neither fn nor code.
+     */
+    void (*target)(pdm_buf *out);
+    PDM_MUST_USE pdm_status (*make)(const pdm_loop_fn *fn, void **out_code, size_t *out_size);
+    PDM_MUST_USE pdm_status (*load)(const pdm_loop_fn *fn, const void *code, size_t size,
+                                    void **out_image);
+    /* Of modules: why nothing can be made at all (text that stays); NULL when it can. */
+    const char *(*why_not)(void);
 } pdm_cinn_backend;
 
-enum { PDM_CINN_BACKEND_VERSION = 1 };
+enum { PDM_CINN_BACKEND_VERSION = 2 };
 
 /* The function that a module exports, by name. */
 #define PDM_CINN_MODULE_ENTRY "pdm_cinn_module"
@@ -39,8 +52,16 @@ extern const pdm_cinn_backend pdm_cinn_backend_ref;
 /* Make one more backend known, before any is looked for: for tests. */
 void pdm_cinn_backend_add(const pdm_cinn_backend *backend);
 
-/* A backend by name. NULL: there is none, or its module cannot be opened; *out_reason (text
- * that stays, or NULL) tells why. */
+/*
+ * A backend by name. NULL: there is none, or its module is not there; *out_reason (text that stays,
+ * or NULL) tells why. That its module cannot be opened may turn out only when something is compiled
+ * that was not kept: pdm_cinn_note tells then, and everything is PDM_UNSUPPORTED.
+ */
 const pdm_cinn_backend *pdm_cinn_backend_find(const char *name, const char **out_reason);
+/* The module for LLVM itself, opened now: objects are loaded by LLVM. For tests, and for machines
+ * whose objects native.h does not load. */
+const pdm_cinn_backend *pdm_cinn_backend_module(const char **out_reason);
+
+uint32_t pdm_cinn_count_nests(const pdm_loop_fn *fn);
 
 #endif

@@ -1,6 +1,6 @@
 # The compiler: base, ir. LLVM is in a module of its own.
 noinst_LTLIBRARIES += libpdm_cinn.la
-libpdm_cinn_la_CPPFLAGS = $(AM_CPPFLAGS) -DPDM_MODULE_DIR='"$(pkglibdir)"'
+libpdm_cinn_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src -DPDM_MODULE_DIR='"$(pkglibdir)"'
 libpdm_cinn_la_CFLAGS = $(PDM_LIB_CFLAGS)
 
 # loop IR
@@ -10,6 +10,7 @@ libpdm_cinn_la_SOURCES = \
 	src/cinn/loop_ir.h \
 	src/cinn/loop_ops.c \
 	src/cinn/loop_ops.def \
+	src/cinn/loop_key.c \
 	src/cinn/loop_math.c \
 	src/cinn/loop_print.c \
 	src/cinn/loop_rewrite.c \
@@ -42,26 +43,48 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/schedule.h \
 	src/cinn/schedule_policy.c
 
-# backends
+# backends, and what they made
 libpdm_cinn_la_SOURCES += \
 	src/cinn/backend.c \
 	src/cinn/backend.h \
+	src/cinn/cache.c \
+	src/cinn/cache.h \
+	src/cinn/calls.c \
+	src/cinn/calls.h \
 	src/cinn/cuda/print.c \
 	src/cinn/cuda/print.h \
+	src/cinn/kernels.c \
+	src/cinn/kernels.h \
+	src/cinn/native.c \
+	src/cinn/native.h \
+	src/cinn/notes.c \
+	src/cinn/notes.h \
 	src/cinn/ref/ref.c
 
 # The module that is opened when something is compiled; LLVM is linked here and nowhere else.
 if HAVE_LLVM
 pkglib_LTLIBRARIES += pdmigrate-llvm.la
 endif
-pdmigrate_llvm_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
+pdmigrate_llvm_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src $(LLVM_CPPFLAGS)
 pdmigrate_llvm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
 	-Wl,--no-undefined
 pdmigrate_llvm_la_LIBADD = $(LLVM_LIBS) $(PDM_LIBM)
 pdmigrate_llvm_la_SOURCES = \
 	src/base/dtype.c \
+	src/cinn/calls.c \
+	src/cinn/calls.h \
 	src/cinn/loop_ops.c \
 	src/cinn/loop_tree.c \
 	src/cinn/llvm/emit.c \
 	src/cinn/llvm/emit.h \
 	src/cinn/llvm/module.c
+
+# Code that was kept is used only by those who would make the same: what the module is made of tells, and which LLVM.
+pdm_llvm_made_of = $(pdmigrate_llvm_la_SOURCES) src/cinn/backend.h src/cinn/loop_ir.h src/cinn/loop_ops.def
+src/cinn/identity.h: $(pdm_llvm_made_of) config.status
+	$(AM_V_GEN)$(MKDIR_P) src/cinn && sum=`cd $(srcdir) && cat $(pdm_llvm_made_of) | cksum | tr ' ' -` && \
+	echo "#define PDM_CINN_MODULE_IDENTITY \"$$sum of LLVM $(pdm_llvm)\"" >$@.tmp && mv $@.tmp $@
+BUILT_SOURCES += src/cinn/identity.h
+CLEANFILES += src/cinn/identity.h
+# For a build of one program only, which makes no BUILT_SOURCES.
+src/cinn/libpdm_cinn_la-backend.lo src/cinn/llvm/pdmigrate_llvm_la-module.lo: src/cinn/identity.h

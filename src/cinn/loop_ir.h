@@ -241,6 +241,8 @@ bool pdm_loop_op_is_bool(pdm_loop_op op); /* its result is, whatever the operand
 
 void pdm_loop_print_expr(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf *out);
 void pdm_loop_print(const pdm_loop_fn *fn, pdm_buf *out);
+/* What tells apart functions of different code (loop_key.c), for kernels that are kept. */
+void pdm_loop_key(const pdm_loop_fn *fn, pdm_buf *out);
 /* NULL when the function is sound, else what is wrong (constant text). */
 const char *pdm_loop_verify(const pdm_loop_fn *fn);
 

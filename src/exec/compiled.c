@@ -4,14 +4,16 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "cinn/kernels.h"
 #include "cinn/loop_rewrite.h"
 #include "cinn/lower.h"
+#include "cinn/notes.h"
 
-/* Code for a class of shapes; image is NULL where there can be none. */
+/* Code for a class of shapes; kernel is NULL where there can be none. */
 typedef struct variant {
     struct variant *next;
     pdm_loop_fn *fn;
-    void *image;
+    pdm_cinn_kernel *kernel;
 } variant;
 
 enum { MAX_VARIANTS = 16 }; /* tried of a group; shapes of further classes are run op by op */
@@ -52,8 +54,7 @@ void pdm_exec_group_destroy(pdm_exec_group *group)
         return;
     for (variant *v = group->variants, *next; v; v = next) {
         next = v->next;
-        if (v->image)
-            group->backend->destroy(v->image);
+        pdm_cinn_kernel_release(v->kernel);
         pdm_loop_fn_destroy(v->fn);
         free(v);
     }
@@ -74,8 +75,25 @@ void pdm_exec_group_count(pdm_exec_group *group, pdm_exec_compile_stats *stats)
     stats->compiled += atomic_load(&group->compiled);
     pthread_mutex_lock(&group->lock);
     for (const variant *v = group->variants; v; v = v->next)
-        stats->kernels += v->image != NULL;
+        stats->kernels += v->kernel != NULL;
     pthread_mutex_unlock(&group->lock);
+}
+
+void pdm_exec_tell_notes(pdm_diag_sink *sink, pthread_mutex_t *lock)
+{
+    static const pdm_diag_code codes[] = {[PDM_CINN_NOTE_CACHE] = PDM_D_CACHE_NOTE,
+                                          [PDM_CINN_NOTE_CACHE_BAD] = PDM_D_CACHE_UNUSED,
+                                          [PDM_CINN_NOTE_NOT_COMPILED] = PDM_D_COMPILE_NOTE};
+    pdm_cinn_note_kind kind;
+    char text[PDM_CINN_NOTE_ROOM];
+
+    while (pdm_cinn_has_notes() && pdm_cinn_take_note(&kind, text)) {
+        if (lock)
+            pthread_mutex_lock(lock);
+        pdm_diag(sink, codes[kind], NULL, NULL, "%s", text);
+        if (lock)
+            pthread_mutex_unlock(lock);
+    }
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */
@@ -95,9 +113,9 @@ static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, 
         status = v->fn->status;
     }
     if (status == PDM_OK)
-        status = group->backend->compile(v->fn, &v->image);
+        status = pdm_cinn_kernel_take(group->backend, v->fn, &v->kernel);
     /* What a backend cannot do is done in another way, and need not be tried again. */
-    if (status == PDM_UNSUPPORTED && v->fn && !v->image)
+    if (status == PDM_UNSUPPORTED && v->fn && !v->kernel)
         status = PDM_OK;
     if (status != PDM_OK) {
         if (v)
@@ -133,7 +151,7 @@ static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int
         }
     }
     pthread_mutex_unlock(&group->lock);
-    if (status == PDM_OK && v && v->image)
+    if (status == PDM_OK && v && v->kernel)
         *out = v;
     return status == PDM_UNSUPPORTED ? PDM_OK : status;
 }
@@ -229,7 +247,7 @@ typedef struct nest_job {
 static void run_part(void *arg, int64_t begin, int64_t end)
 {
     nest_job *job = arg;
-    const pdm_status status = job->group->backend->run(job->v->image, job->nest, job->data,
+    const pdm_status status = job->group->backend->run(pdm_cinn_kernel_image(job->v->kernel), job->nest, job->data,
                                                        job->symbols, begin, end);
     if (status != PDM_OK)
         atomic_store(&job->status, (int)status);

@@ -1,11 +1,14 @@
 /*
  * Compiled groups. A group is compiled when it is first run with inputs of a class of shapes (see
  * cinn/lower.h), and the code kept as long as the plan. It is shared by all sessions of the plan,
- * in any threads.
+ * in any threads, and the kernel by all groups that make the same loops (cinn/kernels.h).
  */
 #ifndef PDM_EXEC_COMPILED_H
 #define PDM_EXEC_COMPILED_H
 
+#include <pthread.h>
+
+#include "base/diag.h"
 #include "cinn/backend.h"
 #include "exec/kernel.h"
 #include "ir/ir.h"
@@ -27,6 +30,9 @@ typedef struct pdm_exec_compile_stats {
     size_t groups, kernels;  /* kernels: one a group and class of shapes */
     uint64_t runs, compiled; /* of groups; those that compiled code did */
 } pdm_exec_compile_stats;
+
+/* Hand what the compiler has to say to a sink; lock (or NULL) is held around it. */
+void pdm_exec_tell_notes(pdm_diag_sink *sink, pthread_mutex_t *lock);
 
 /* Adds a group. */
 void pdm_exec_group_count(pdm_exec_group *group, pdm_exec_compile_stats *stats);

@@ -456,6 +456,7 @@ static pdm_status run_group(pdm_exec_session *s, const pdm_exec_instr *instr, un
     bool done;
 
     pdm_status status = pdm_exec_group_run(instr->group, &k, &done);
+    pdm_exec_tell_notes(s->sink, &s->lock);
     if (status == PDM_OK)
         status = k.status;
     pdm_k_end(&k);

@@ -1,6 +1,7 @@
 #include "unit/main.h"
 
 #define SUITES(X) \
+    X(cache)      \
     X(loop_expr)  \
     X(loop_math)  \
     X(schedule)   \

@@ -92,6 +92,8 @@ unit_tests += tests/unit/check_cinn
 tests_unit_check_cinn_CPPFLAGS = $(unit_cppflags)
 tests_unit_check_cinn_LDADD = $(PDM_CINN_LIBS) $(CHECK_LIBS)
 tests_unit_check_cinn_SOURCES = \
+	tests/unit/base/scratch.h \
+	tests/unit/cinn/cache.c \
 	tests/unit/cinn/loop_expr.c \
 	tests/unit/cinn/loop_math.c \
 	tests/unit/cinn/schedule.c \

@@ -1,19 +1,20 @@
 /*
- * The module pdmigrate-llvm.so: loop IR through LLVM IR to code for this very processor. Its only
- * exported name is the entry (backend.h). It is linked with nothing of the library but tables of
- * names.
+ * The module pdmigrate-llvm.so: loop IR through LLVM IR to object files for this very processor. Its
+ * only exported name is the entry (backend.h). It is linked with nothing of the library but tables
+ * of names. Where the library cannot load objects by itself (native.h), LLVM does.
  */
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cinn/backend.h"
+#include "cinn/calls.h"
+#include "cinn/identity.h"
 #include "cinn/llvm/emit.h"
 
 typedef void (*nest_fn)(void *const *buffers, const int64_t *symbols, int64_t begin, int64_t end);
@@ -25,52 +26,6 @@ typedef struct image {
 } image;
 
 const pdm_cinn_backend *pdm_cinn_module(void);
-
-/* ---- what is called -------------------------------------------------------------------------- */
-
-/* Functions as addresses. */
-typedef union address {
-    double (*of_double)(double);
-    float (*of_float)(float);
-    double (*of_doubles)(double, double);
-    float (*of_floats)(float, float);
-    void *(*copy)(void *, const void *, size_t);
-    void *(*set)(void *, int, size_t);
-    void (*sines)(double, double *, double *);
-    void (*sinefs)(float, float *, float *);
-    void *data;
-} address;
-
-/* What LLVM makes of a sine and a cosine of one number. */
-static void sine_and_cosine(double x, double *sine, double *cosine)
-{
-    *sine = sin(x);
-    *cosine = cos(x);
-}
-
-static void sinef_and_cosinef(float x, float *sine, float *cosine)
-{
-    *sine = sinf(x);
-    *cosine = cosf(x);
-}
-
-static const struct {
-    const char *name;
-    address fn;
-} known[] = {
-#define CALLS(name)  {#name, {.of_double = name}}, {#name "f", {.of_float = name##f}},
-#define CALLS2(name) {#name, {.of_doubles = name}}, {#name "f", {.of_floats = name##f}},
-    PDM_LLVM_FLOAT_CALLS(CALLS) PDM_LLVM_FLOAT2_CALLS(CALLS2)
-#undef CALLS
-#undef CALLS2
-    {"sincos", {.sines = sine_and_cosine}},
-    {"sincosf", {.sinefs = sinef_and_cosinef}},
-    {"memcpy", {.copy = memcpy}},
-    {"memmove", {.copy = memmove}},
-    {"memset", {.set = memset}},
-};
-
-enum { NUM_KNOWN = sizeof known / sizeof *known };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -86,82 +41,145 @@ static bool failed(LLVMErrorRef error)
 
 /* Made once and kept: a JIT costs more than most kernels. */
 static struct {
-    pthread_once_t once;
-    pthread_mutex_t lock; /* around the machine and the number */
-    LLVMTargetMachineRef machine; /* NULL: nothing can be compiled here */
-    char *triple;
-    LLVMTargetDataRef layout;
+    pthread_once_t once, jit_once;
+    char *triple, *cpu, *features; /* triple is NULL: nothing can be made here */
+    LLVMTargetRef target;
+    const char *why_not;
     LLVMOrcLLJITRef jit;
-    uint64_t number; /* of images */
-} host = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_t lock; /* around the number */
+    uint64_t number;      /* of images that the JIT has */
+} host = {.once = PTHREAD_ONCE_INIT,
+          .jit_once = PTHREAD_ONCE_INIT,
+          .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* For the processor that it runs on, as that tells itself. */
+/* For the processor that it runs on, as that tells itself. Machines are not for several threads. */
 static LLVMTargetMachineRef make_machine(void)
 {
-    char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName();
-    char *features = LLVMGetHostCPUFeatures(), *message = NULL;
-    LLVMTargetRef target;
-    LLVMTargetMachineRef machine = NULL;
-
-    if (!LLVMGetTargetFromTriple(triple, &target, &message))
-        machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault,
-                                          LLVMRelocPIC, LLVMCodeModelJITDefault);
-    if (message)
-        LLVMDisposeMessage(message);
-    LLVMDisposeMessage(triple);
-    LLVMDisposeMessage(cpu);
-    LLVMDisposeMessage(features);
-    return machine;
-}
-
-static bool define_known(LLVMOrcLLJITRef jit)
-{
-    LLVMOrcCSymbolMapPair pairs[NUM_KNOWN];
-
-    for (size_t i = 0; i < NUM_KNOWN; i++) {
-        const LLVMJITSymbolFlags flags = {LLVMJITSymbolGenericFlagsExported |
-                                              LLVMJITSymbolGenericFlagsCallable,
-                                          0};
-        pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, known[i].name);
-        pairs[i].Sym = (LLVMJITEvaluatedSymbol){(LLVMOrcExecutorAddress)(uintptr_t)known[i].fn.data,
-                                                flags};
-    }
-    return !failed(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit),
-                                         LLVMOrcAbsoluteSymbols(pairs, NUM_KNOWN)));
+    return LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features,
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
 }
 
 static void set_up(void)
 {
-    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
+    char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
+
+    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter() ||
+        LLVMGetTargetFromTriple(triple, &host.target, &message)) {
+        host.why_not = "this LLVM makes no code for this processor";
+        LLVMDisposeMessage(triple);
+        if (message)
+            LLVMDisposeMessage(message);
         return;
-    LLVMTargetMachineRef machine = make_machine(), for_jit = make_machine();
-    if (!machine || !for_jit)
+    }
+    host.cpu = LLVMGetHostCPUName();
+    host.features = LLVMGetHostCPUFeatures();
+    host.triple = triple;
+    LLVMTargetMachineRef machine = make_machine();
+    if (machine) {
+        LLVMDisposeTargetMachine(machine);
         return;
-    LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
-    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
-        builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(for_jit));
-    if (failed(LLVMOrcCreateLLJIT(&host.jit, builder)) || !define_known(host.jit))
-        return;
-    host.triple = LLVMGetTargetMachineTriple(machine);
-    host.layout = LLVMCreateTargetDataLayout(machine);
-    host.machine = machine;
+    }
+    host.why_not = "this LLVM knows no such processor";
+    LLVMDisposeMessage(triple);
+    host.triple = NULL;
 }
 
-/* ---- code ------------------------------------------------------------------------------------ */
+static const char *why_not(void)
+{
+    pthread_once(&host.once, set_up);
+    return host.why_not;
+}
 
-static bool optimize(LLVMModuleRef module)
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static bool optimize(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
 
     LLVMPassBuilderOptionsSetLoopVectorization(options, true);
     LLVMPassBuilderOptionsSetLoopInterleaving(options, true);
     LLVMPassBuilderOptionsSetLoopUnrolling(options, true);
     LLVMPassBuilderOptionsSetSLPVectorization(options, false);
     LLVMSetTarget(module, host.triple);
-    LLVMSetModuleDataLayout(module, host.layout);
-    const bool bad = failed(LLVMRunPasses(module, "default<O2>", host.machine, options));
+    LLVMSetModuleDataLayout(module, layout);
+    LLVMDisposeTargetData(layout);
+    const bool bad = failed(LLVMRunPasses(module, "default<O2>", machine, options));
     LLVMDisposePassBuilderOptions(options);
     return !bad;
+}
+
+/* NULL: it cannot be done. */
+static LLVMMemoryBufferRef make_object(const pdm_loop_fn *fn, uint64_t number)
+{
+    if (why_not() || !fn->flat)
+        return NULL;
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMTargetMachineRef machine = make_machine();
+    LLVMModuleRef module = machine ? pdm_llvm_emit(context, fn, number) : NULL;
+    LLVMMemoryBufferRef object = NULL;
+    char *message = NULL;
+
+    if (module && optimize(module, machine) &&
+        LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object))
+        object = NULL;
+    if (message)
+        LLVMDisposeMessage(message);
+    if (module)
+        LLVMDisposeModule(module);
+    if (machine)
+        LLVMDisposeTargetMachine(machine);
+    LLVMContextDispose(context);
+    return object;
+}
+
+static pdm_status make(const pdm_loop_fn *fn, void **out_code, size_t *out_size)
+{
+    LLVMMemoryBufferRef object = make_object(fn, 0);
+
+    if (!object)
+        return PDM_UNSUPPORTED;
+    const size_t size = LLVMGetBufferSize(object);
+    void *code = malloc(size);
+    if (code) {
+        memcpy(code, LLVMGetBufferStart(object), size);
+        *out_code = code;
+        *out_size = size;
+    }
+    LLVMDisposeMemoryBuffer(object);
+    return code ? PDM_OK : PDM_NOMEM;
+}
+
+/* ---- objects loaded by LLVM ------------------------------------------------------------------ */
+
+static bool define_calls(LLVMOrcLLJITRef jit)
+{
+    const size_t count = pdm_cinn_num_calls();
+    LLVMOrcCSymbolMapPair *pairs = calloc(count, sizeof *pairs);
+
+    if (!pairs)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const pdm_cinn_call call = pdm_cinn_call_at(i);
+        const LLVMJITSymbolFlags flags = {LLVMJITSymbolGenericFlagsExported |
+                                              LLVMJITSymbolGenericFlagsCallable,
+                                          0};
+        pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, call.name);
+        pairs[i].Sym =
+            (LLVMJITEvaluatedSymbol){(LLVMOrcExecutorAddress)(uintptr_t)call.address, flags};
+    }
+    const bool bad = failed(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit),
+                                                  LLVMOrcAbsoluteSymbols(pairs, count)));
+    free(pairs);
+    return !bad;
+}
+
+static void set_up_jit(void)
+{
+    LLVMOrcLLJITRef jit;
+
+    if (!failed(LLVMOrcCreateLLJIT(&jit, NULL)) && define_calls(jit))
+        host.jit = jit;
 }
 
 static void destroy(void *any)
@@ -189,26 +207,6 @@ static bool look_up(image *made, uint64_t number)
     return true;
 }
 
-static pdm_status make_code(const pdm_loop_fn *fn, image *made)
-{
-    LLVMOrcThreadSafeContextRef context = LLVMOrcCreateNewThreadSafeContext();
-    const uint64_t number = host.number++;
-    LLVMModuleRef module = pdm_llvm_emit(LLVMOrcThreadSafeContextGetContext(context), fn, number);
-    LLVMOrcThreadSafeModuleRef safe = NULL;
-
-    if (module && optimize(module))
-        safe = LLVMOrcCreateNewThreadSafeModule(module, context);
-    else if (module)
-        LLVMDisposeModule(module);
-    LLVMOrcDisposeThreadSafeContext(context); /* modules hold it as long as they need it */
-    if (!safe)
-        return PDM_UNSUPPORTED;
-    made->code = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(host.jit));
-    if (failed(LLVMOrcLLJITAddLLVMIRModuleWithRT(host.jit, made->code, safe)))
-        return PDM_UNSUPPORTED;
-    return look_up(made, number) ? PDM_OK : PDM_UNSUPPORTED;
-}
-
 static uint32_t count_nests(const pdm_loop_fn *fn)
 {
     uint32_t count = 0;
@@ -218,23 +216,34 @@ static uint32_t count_nests(const pdm_loop_fn *fn)
     return count;
 }
 
+static uint64_t next_number(void)
+{
+    pthread_mutex_lock(&host.lock);
+    const uint64_t number = ++host.number;
+    pthread_mutex_unlock(&host.lock);
+    return number;
+}
+
 static pdm_status compile(const pdm_loop_fn *fn, void **out_image)
 {
     const uint32_t nests = count_nests(fn);
+    const uint64_t number = next_number();
+    LLVMMemoryBufferRef object = make_object(fn, number);
 
-    pthread_once(&host.once, set_up);
-    if (!host.machine || !fn->flat)
-        return PDM_UNSUPPORTED;
-    image *made = calloc(1, sizeof *made + nests * sizeof made->nests[0]);
-    if (!made)
-        return PDM_NOMEM;
+    if (object)
+        pthread_once(&host.jit_once, set_up_jit);
+    image *made = object && host.jit ? calloc(1, sizeof *made + nests * sizeof made->nests[0]) : NULL;
+    if (!made) {
+        if (object)
+            LLVMDisposeMemoryBuffer(object);
+        return object && host.jit ? PDM_NOMEM : PDM_UNSUPPORTED;
+    }
     made->num_nests = nests;
-    pthread_mutex_lock(&host.lock);
-    const pdm_status status = make_code(fn, made);
-    pthread_mutex_unlock(&host.lock);
-    if (status != PDM_OK) {
+    made->code = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(host.jit));
+    if (failed(LLVMOrcLLJITAddObjectFileWithRT(host.jit, made->code, object)) ||
+        !look_up(made, number)) {
         destroy(made);
-        return status;
+        return PDM_UNSUPPORTED;
     }
     *out_image = made;
     return PDM_OK;
@@ -251,11 +260,14 @@ static pdm_status run(const void *any, uint32_t nest, void *const *buffers, cons
 
 static const pdm_cinn_backend backend = {
     .version = PDM_CINN_BACKEND_VERSION,
+    .identity = PDM_CINN_MODULE_IDENTITY,
     .name = "llvm",
     .wants_arithmetic = true,
     .compile = compile,
     .destroy = destroy,
     .run = run,
+    .make = make,
+    .why_not = why_not,
 };
 
 PDM_API const pdm_cinn_backend *pdm_cinn_module(void)
