@@ -227,6 +227,35 @@ static void split_sum(const problem *p, E e, terms *t)
     add_term(p, t, factor, atom ? atom : e);
 }
 
+/* From the point of view of a turn of root: its own variable does not vary. */
+bool pdm_loop_split_index(pdm_loop_fn *fn, E e, const pdm_loop_stmt *loop, E *base, E *inner,
+                          int64_t *extent)
+{
+    pdm_loop_stmt body = *loop;
+    problem p = {.fn = fn, .root = &body};
+    terms t = {.fixed = pdm_loop_index(fn, 0)};
+    const E zero = t.fixed;
+
+    body.var = UINT32_MAX;
+    body.next = NULL;
+    split_sum(&p, e, &t);
+    *inner = zero;
+    *extent = 1;
+    for (uint32_t i = 0; !t.failed && i < t.n; i++) {
+        const E most = t.v[i].extent, factor = t.v[i].factor;
+        int64_t times;
+        if (!most || most->kind != PDM_LOOP_CONST || factor->kind != PDM_LOOP_CONST ||
+            factor->u.i < 1 || most->u.i < 1 ||
+            __builtin_mul_overflow(most->u.i - 1, factor->u.i, &times) ||
+            __builtin_add_overflow(*extent, times, extent))
+            return false;
+        *inner = pdm_loop_binary(fn, PDM_LOOP_ADD, *inner,
+                                 pdm_loop_binary(fn, PDM_LOOP_MUL, factor, t.v[i].atom));
+    }
+    *base = t.fixed;
+    return !t.failed && fn->status == PDM_OK;
+}
+
 /* Whether e is at least least, both being positive. */
 static bool at_least(pdm_loop_fn *fn, E e, E least)
 {

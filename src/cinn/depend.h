@@ -37,6 +37,11 @@ bool pdm_loop_is_independent(pdm_loop_fn *fn, const pdm_loop_stmt *loop);
 bool pdm_loop_all_force(pdm_loop_fn *fn, const pdm_loop_stmt *root, const pdm_loop_stmt *goal,
                         const pdm_loop_stmt *other);
 
+/* An index as what is the same for a whole turn of a loop, plus what its inner loops add, which is
+ * from 0 to *extent - 1. False: it is no such sum. */
+bool pdm_loop_split_index(pdm_loop_fn *fn, const pdm_loop_expr *e, const pdm_loop_stmt *loop,
+                          const pdm_loop_expr **base, const pdm_loop_expr **inner, int64_t *extent);
+
 bool pdm_loop_mentions(const pdm_loop_expr *e, uint32_t var);
 /* Whether an expression is read from memory somewhere. */
 bool pdm_loop_has_loads(const pdm_loop_expr *e);

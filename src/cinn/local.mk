@@ -41,6 +41,8 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/depend.h \
 	src/cinn/schedule.c \
 	src/cinn/schedule.h \
+	src/cinn/schedule_keep.c \
+	src/cinn/schedule_move.c \
 	src/cinn/schedule_policy.c
 
 # backends, and what they made

@@ -43,9 +43,6 @@ bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_ex
 
 /* ---- small things ---------------------------------------------------------------------------- */
 
-#define NO_MEMORY  "out of memory"
-#define NOT_SERIAL "a loop is no serial one"
-
 static pdm_loop_stmt *only_loop(const pdm_loop_stmt *outer)
 {
     pdm_loop_stmt *inner = outer->body;
@@ -90,13 +87,12 @@ static bool has_homes(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt)
     return false;
 }
 
-/* The list in which a statement stands, at its place. */
-static pdm_loop_stmt **link_to(pdm_loop_stmt **list, const pdm_loop_stmt *stmt)
+pdm_loop_stmt **pdm_loop_link(pdm_loop_stmt **list, const pdm_loop_stmt *stmt)
 {
     for (; *list; list = &(*list)->next) {
         if (*list == stmt)
             return list;
-        pdm_loop_stmt **inside = link_to(&(*list)->body, stmt);
+        pdm_loop_stmt **inside = pdm_loop_link(&(*list)->body, stmt);
         if (inside)
             return inside;
     }
@@ -272,13 +268,13 @@ static bool chain_of(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_t count,
         }
         found = n == count ? n : 0;
     }
-    return found == count && link_to(&fn->body, chain[0]) != NULL;
+    return found == count && pdm_loop_link(&fn->body, chain[0]) != NULL;
 }
 
 /* Two loops, of which the inner is the only statement of the outer, change places. */
 static void swap(pdm_loop_fn *fn, pdm_loop_stmt *outer, pdm_loop_stmt *inner)
 {
-    pdm_loop_stmt **link = link_to(&fn->body, outer);
+    pdm_loop_stmt **link = pdm_loop_link(&fn->body, outer);
 
     move_home(fn, inner->var, outer->var);
     *link = inner;

@@ -20,6 +20,12 @@ bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_ex
 pdm_loop_stmt *pdm_loop_copy(pdm_loop_fn *fn, const pdm_loop_stmt *stmts, uint32_t var,
                              const pdm_loop_expr *value);
 
+/* The link to a statement in the list in which it stands, list itself or one inside; NULL: it is in none. */
+pdm_loop_stmt **pdm_loop_link(pdm_loop_stmt **list, const pdm_loop_stmt *stmt);
+
+#define NO_MEMORY  "out of memory"
+#define NOT_SERIAL "a loop is no serial one"
+
 /* ---- loops (schedule.c) ---------------------------------------------------------------------- */
 
 typedef enum pdm_loop_rest {
@@ -46,5 +52,45 @@ const char *pdm_loop_unroll(pdm_loop_fn *fn, pdm_loop_stmt *loop);
 const char *pdm_loop_bind(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark);
 /* key: lower case letters, digits, dots and underscores; a note of that key is replaced. */
 const char *pdm_loop_annotate(pdm_loop_fn *fn, pdm_loop_stmt *loop, const char *key, int64_t value);
+
+/* ---- where values are computed (schedule_move.c) --------------------------------------------- */
+
+/* A temporary that is stored by one statement, element by element, is computed where it is read. */
+const char *pdm_loop_compute_inline(pdm_loop_fn *fn, uint32_t buffer);
+/* The one statement that reads a temporary, element by element, is done where that is stored. */
+const char *pdm_loop_reverse_compute_inline(pdm_loop_fn *fn, uint32_t buffer);
+/* The statements that store a temporary go to where the body of a loop first reads it, and compute
+ * there what is read in a turn. All that read it stand in that loop. */
+const char *pdm_loop_compute_at(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *loop);
+
+/* ---- where values are kept (schedule_keep.c) ------------------------------------------------- */
+
+/* What is read of a buffer in a loop is copied before it, and read from the copy. */
+const char *pdm_loop_cache_read(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *loop,
+                                uint32_t *out_copy);
+/* What is stored to a buffer goes to another one, and from there to the buffer behind it. */
+const char *pdm_loop_cache_write(pdm_loop_fn *fn, uint32_t buffer, uint32_t *out_copy);
+/* A temporary lives in turns of a loop from now on, and has only what one turn needs. */
+const char *pdm_loop_keep_in(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *loop,
+                             pdm_loop_scope scope);
+/*
+ * The loop of a reduction gets a result for each of its turns, in a new temporary with one more
+ * axis; they are combined behind the reduction, in order. That is another order than before:
+ * reassociate says that floats may be rounded differently.
+ */
+const char *pdm_loop_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate,
+                             uint32_t *out_partial);
+
+/* What both need: see schedule_move.c. */
+typedef struct pdm_loop_block {
+    pdm_loop_stmt *stmt;             /* all stores of the buffer, and none of another, are in it */
+    pdm_loop_stmt *axes[PDM_MAX_RANK]; /* the loop in it over an axis; NULL: its index is 0 */
+} pdm_loop_block;
+
+/* Statements that store all elements of a buffer, index by index. */
+const char *pdm_loop_find_block(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_block *out);
+bool pdm_loop_contains(const pdm_loop_stmt *outer, const pdm_loop_stmt *stmt);
+/* Whether a loop around the statement is done by several at a time. */
+bool pdm_loop_is_shared_out(const pdm_loop_fn *fn, const pdm_loop_stmt *stmt);
 
 #endif
