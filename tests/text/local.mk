@@ -17,6 +17,7 @@ EXTRA_DIST += \
 	tests/text/passes/conv_bn.pirtest \
 	tests/text/passes/cse.pirtest \
 	tests/text/passes/dce.pirtest \
+	tests/text/passes/dims.pirtest \
 	tests/text/passes/fold.pirtest \
 	tests/text/passes/hoist.pirtest \
 	tests/text/passes/identity.pirtest \
