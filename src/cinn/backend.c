@@ -15,7 +15,9 @@
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static const pdm_cinn_backend *llvm, *added;
+enum { MAX_ADDED = 4 };
+static const pdm_cinn_backend *llvm, *added[MAX_ADDED];
+static unsigned num_added;
 static const char *llvm_reason;
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 static const pdm_cinn_backend *chosen; /* to be used for llvm */
@@ -181,14 +183,17 @@ uint32_t pdm_cinn_count_nests(const pdm_loop_fn *fn)
 
 void pdm_cinn_backend_add(const pdm_cinn_backend *backend)
 {
-    added = backend;
+    if (num_added < MAX_ADDED)
+        added[num_added++] = backend;
 }
 
 const pdm_cinn_backend *pdm_cinn_backend_find(const char *name, const char **out_reason)
 {
     *out_reason = NULL;
-    if (added && !strcmp(name, added->name))
-        return added;
+    for (unsigned i = 0; i < num_added; i++) {
+        if (!strcmp(name, added[i]->name))
+            return added[i];
+    }
     if (!strcmp(name, "ref"))
         return &pdm_cinn_backend_ref;
     if (strcmp(name, "llvm") != 0) {

@@ -49,7 +49,7 @@ typedef const pdm_cinn_backend *(*pdm_cinn_module_fn)(void);
 
 extern const pdm_cinn_backend pdm_cinn_backend_ref;
 
-/* Make one more backend known, before any is looked for: for tests. */
+/* Make a few more backends known, before any is looked for: for tests. */
 void pdm_cinn_backend_add(const pdm_cinn_backend *backend);
 
 /*

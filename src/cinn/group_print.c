@@ -129,8 +129,8 @@ static void cuda_text(printer *p, const pdm_loop_fn *fn)
     char prefix[160];
 
     snprintf(prefix, sizeof prefix, "group%zu_%s", p->groups, fn->name);
-    pdm_buf_putc(p->out, '\n');
-    const pdm_status status = pdm_cinn_cuda_print(fn, prefix, p->out);
+    const pdm_status status =
+        pdm_cinn_cuda_print(fn, prefix, pdm_cinn_cuda_widths(fn), p->out);
     if (status != PDM_OK)
         p->status = status;
 }

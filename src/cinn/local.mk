@@ -21,6 +21,8 @@ libpdm_cinn_la_SOURCES = \
 # groups, and from them to loop IR
 libpdm_cinn_la_SOURCES += \
 	src/cinn/formula.h \
+	src/cinn/gpu.c \
+	src/cinn/gpu.h \
 	src/cinn/group.c \
 	src/cinn/group.h \
 	src/cinn/group_print.c \
@@ -43,6 +45,7 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/schedule.h \
 	src/cinn/schedule_keep.c \
 	src/cinn/schedule_move.c \
+	src/cinn/schedule_gpu.c \
 	src/cinn/schedule_policy.c
 
 # backends, and what they made

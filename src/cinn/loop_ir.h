@@ -82,6 +82,13 @@ typedef enum pdm_loop_mark {
     PDM_LOOP_THREAD_X,
     PDM_LOOP_THREAD_Y,
     PDM_LOOP_THREAD_Z,
+    /* Outermost only: turns are shared by teams, blocks or warps. What is in it and not marked is done
+     * by the team as one. */
+    PDM_LOOP_BLOCKS,
+    PDM_LOOP_WARPS,
+    PDM_LOOP_TEAM, /* in those: the threads of the team share its turns */
+    PDM_LOOP_TREE, /* the same; what is added up (or the like) is put together over the team at last,
+                      in another order than turns one after the other have it */
     PDM_LOOP_MARK_COUNT
 } pdm_loop_mark;
 

@@ -108,6 +108,18 @@ static bool is_small(const pdm_loop_expr *extent, int64_t most)
     return extent->kind == PDM_LOOP_CONST && extent->u.i >= 0 && extent->u.i <= most;
 }
 
+/* Whether a team does what is here as one. */
+static bool in_team(const checker *c)
+{
+    if (c->depth == 0 || (c->path[0]->mark != PDM_LOOP_BLOCKS && c->path[0]->mark != PDM_LOOP_WARPS))
+        return false;
+    for (size_t i = 1; i < c->depth; i++) {
+        if (c->path[i]->mark != PDM_LOOP_SERIAL)
+            return false;
+    }
+    return true;
+}
+
 /* A loop inside of others: what its mark allows. */
 static bool mark_fits(checker *c, const pdm_loop_stmt *loop)
 {
@@ -115,6 +127,10 @@ static bool mark_fits(checker *c, const pdm_loop_stmt *loop)
 
     if (loop->mark == PDM_LOOP_PARALLEL && c->depth > 0)
         return fault(c, "a parallel loop inside of a loop");
+    if ((loop->mark == PDM_LOOP_BLOCKS || loop->mark == PDM_LOOP_WARPS) && c->depth > 0)
+        return fault(c, "a loop over teams inside of a loop");
+    if ((loop->mark == PDM_LOOP_TEAM || loop->mark == PDM_LOOP_TREE) && !in_team(c))
+        return fault(c, "a loop of a team inside of no team");
     if (loop->mark == PDM_LOOP_UNROLL && !is_small(loop->extent, PDM_LOOP_MAX_UNROLL))
         return fault(c, "an unrolled loop has no small number of turns");
     if (pdm_loop_is_thread(loop) && !is_small(loop->extent, PDM_LOOP_MAX_THREADS))

@@ -1,7 +1,7 @@
 /*
  * The arrangement of loops. For processors: whatever lies in memory without gaps becomes one loop,
  * which the code generator turns into vectors; the loops around it become one, whose turns threads
- * share. For GPUs: all loops whose turns are independent become one, a turn a thread.
+ * share.
  */
 #include "cinn/lower.h"
 #include "cinn/schedule.h"
@@ -48,21 +48,6 @@ void pdm_cinn_schedule_cpu(pdm_loop_fn *fn)
         if (inner_of(loop) && !has_loops(inner_of(loop)->body) &&
             pdm_loop_is_independent(fn, inner_of(loop)))
             inner_of(loop)->mark = PDM_LOOP_VECTOR;
-        loop->mark = PDM_LOOP_PARALLEL;
-    }
-    pdm_loop_flatten(fn);
-}
-
-/* Elements side by side in memory go to threads side by side. */
-void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
-{
-    for (pdm_loop_stmt *loop = fn->body; loop && fn->status == PDM_OK; loop = loop->next) {
-        if (!pdm_loop_is_independent(fn, loop))
-            continue;
-        fuse_plain(fn, loop);
-        while (fn->status == PDM_OK && inner_of(loop) &&
-               pdm_loop_is_independent(fn, inner_of(loop)) && !pdm_loop_fuse(fn, loop)) {
-        }
         loop->mark = PDM_LOOP_PARALLEL;
     }
     pdm_loop_flatten(fn);

@@ -1,73 +1,40 @@
-/*
- * A backend for tests, "cuda-emulated": prints CUDA C, compiles it as C against cuda_emulator.h, and
- * runs each kernel with a small grid.
- */
 #include "emulated.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/map.h"
 #include "cinn/cuda/print.h"
-
-typedef void (*nest_fn)(void *const *buffers, const int64_t *symbols);
+#include "cinn/gpu.h"
+#include "emulator.h"
 
 typedef struct image {
-    void *library;
-    nest_fn nests[];
+    const pdm_loop_fn *fn;
+    void *library; /* of its own */
+    uint32_t num_nests;
+    bool has[2]; /* wide, narrow */
+    emulator_kernel *kernels[2];
 } image;
 
-static unsigned count_nests(const pdm_loop_fn *fn)
+static void *all_kernels; /* a library that has many */
+
+bool emulated_open(const char *library)
 {
-    unsigned count = 0;
+    all_kernels = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    return all_kernels != NULL;
+}
+
+static uint32_t count_nests(const pdm_loop_fn *fn)
+{
+    uint32_t count = 0;
 
     for (const pdm_loop_stmt *stmt = fn->body; stmt; stmt = stmt->next)
         count++;
     return count;
-}
-
-/* A function that runs a kernel with arguments from arrays. */
-static void print_call(const pdm_loop_fn *fn, unsigned nest, pdm_buf *out)
-{
-    pdm_buf_printf(out, "\nvoid call_%u(void *const *buffers, const long long *symbols);\n", nest);
-    pdm_buf_printf(out, "void call_%u(void *const *buffers, const long long *symbols)\n{\n", nest);
-    pdm_buf_printf(out, "    PDM_EMULATE(2, 3, kernel_%u(", nest);
-    for (size_t i = 0; i < fn->buffers.n; i++)
-        pdm_buf_printf(out, "%sbuffers[%zu]", i ? ", " : "", i);
-    for (size_t i = 0; i < fn->symbols.n; i++)
-        pdm_buf_printf(out, ", symbols[%zu]", i);
-    pdm_buf_puts(out, "));\n    (void)buffers;\n    (void)symbols;\n}\n");
-}
-
-static pdm_status print(const pdm_loop_fn *fn, pdm_buf *out)
-{
-    pdm_buf_puts(out, "#include \"cuda_emulator.h\"\n");
-    pdm_cinn_cuda_prologue(out);
-    PDM_TRY(pdm_cinn_cuda_print(fn, "kernel", out));
-    for (unsigned i = 0; i < count_nests(fn); i++)
-        print_call(fn, i, out);
-    return pdm_buf_ok(out) ? PDM_OK : PDM_NOMEM;
-}
-
-static bool build(const char *folder, const pdm_buf *text)
-{
-    char path[256], command[1024];
-    const char *cc = getenv("CC"), *srcdir = getenv("srcdir");
-
-    snprintf(path, sizeof path, "%s/kernel.c", folder);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return false;
-    const bool written = fwrite(text->data, 1, text->size, file) == text->size;
-    if (fclose(file) != 0 || !written)
-        return false;
-    snprintf(command, sizeof command,
-             "%s -w -O0 -fwrapv -ffp-contract=off -fPIC -shared -I'%s/tests/tools' -o '%s/kernel.so' '%s' -lm",
-             cc && *cc ? cc : "cc", srcdir ? srcdir : ".", folder, path);
-    return system(command) == 0;
 }
 
 static void destroy(void *any)
@@ -76,63 +43,141 @@ static void destroy(void *any)
 
     if (made->library)
         dlclose(made->library);
+    free(made->kernels[0]);
+    free(made->kernels[1]);
     free(made);
 }
 
-static pdm_status load(const char *folder, unsigned count, image *made)
+/* Whether a library has all kernels of a function. */
+static bool find_kernels(image *made, void *library, const char *name)
 {
-    char path[256], name[32];
+    char full[64];
 
-    snprintf(path, sizeof path, "%s/kernel.so", folder);
-    made->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (unsigned i = 0; made->library && i < count; i++) {
-        snprintf(name, sizeof name, "call_%u", i);
-        void *symbol = dlsym(made->library, name);
-        memcpy(&made->nests[i], &symbol, sizeof symbol);
-        if (!symbol)
-            return PDM_INTERNAL;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        for (uint32_t i = 0; made->has[narrow] && i < made->num_nests; i++) {
+            snprintf(full, sizeof full, "%s_%u%s", name, i, narrow ? "n" : "");
+            if (!emulator_find(library, full, &made->kernels[narrow][i]))
+                return false;
+        }
     }
-    return made->library ? PDM_OK : PDM_INTERNAL;
+    return true;
+}
+
+/* A library for these kernels alone. */
+static pdm_status build(image *made, const char *name, const pdm_buf *text)
+{
+    char folder[] = "/tmp/pdm-cuda-XXXXXX", library[64];
+    pdm_buf wrapped;
+
+    if (!mkdtemp(folder))
+        return PDM_IO;
+    snprintf(library, sizeof library, "%s/kernels.so", folder);
+    pdm_buf_init(&wrapped);
+    emulator_wrap(text->data, text->size, &wrapped);
+    if (pdm_buf_ok(&wrapped) && emulator_compile(&wrapped, folder, library))
+        made->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    pdm_buf_deinit(&wrapped);
+    unlink(library);
+    rmdir(folder);
+    return made->library && find_kernels(made, made->library, name) ? PDM_OK : PDM_INTERNAL;
 }
 
 static pdm_status compile(const pdm_loop_fn *fn, void **out_image)
 {
-    const unsigned count = count_nests(fn);
-    char folder[] = "/tmp/pdm-cuda-XXXXXX", path[256];
+    const pdm_cinn_cuda_width widths = pdm_cinn_cuda_widths(fn);
+    char name[PDM_CINN_CUDA_NAME];
     pdm_buf text;
 
-    if (pdm_loop_verify(fn) || !mkdtemp(folder))
+    if (pdm_loop_verify(fn))
         return PDM_INTERNAL;
-    image *made = calloc(1, sizeof *made + count * sizeof made->nests[0]);
+    image *made = calloc(1, sizeof *made);
+    if (!made)
+        return PDM_NOMEM;
+    made->fn = fn;
+    made->num_nests = count_nests(fn);
+    made->has[0] = widths != PDM_CINN_CUDA_NARROW;
+    made->has[1] = widths != PDM_CINN_CUDA_WIDE;
+    made->kernels[0] = calloc(made->num_nests + 1, sizeof *made->kernels[0]);
+    made->kernels[1] = calloc(made->num_nests + 1, sizeof *made->kernels[1]);
     pdm_buf_init(&text);
-    pdm_status status = made ? print(fn, &text) : PDM_NOMEM;
-    if (status == PDM_OK)
-        status = build(folder, &text) ? load(folder, count, made) : PDM_INTERNAL;
+    pdm_cinn_cuda_prologue(&text);
+    pdm_status status = made->kernels[0] && made->kernels[1] ? pdm_cinn_cuda_print_named(fn, name, &text) : PDM_NOMEM;
+    if (status == PDM_OK && !(all_kernels && find_kernels(made, all_kernels, name)))
+        status = build(made, name, &text);
     pdm_buf_deinit(&text);
-    snprintf(path, sizeof path, "%s/kernel.c", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/kernel.so", folder);
-    unlink(path);
-    rmdir(folder);
     if (status != PDM_OK) {
-        if (made)
-            destroy(made);
+        destroy(made);
         return status;
     }
     *out_image = made;
     return PDM_OK;
 }
 
+static long long bytes_of(const pdm_loop_buffer *buffer, const int64_t *symbols)
+{
+    long long bytes = (long long)pdm_dtype_size(buffer->dtype);
+
+    for (uint32_t d = 0; d < buffer->rank; d++)
+        bytes *= pdm_loop_eval(buffer->dims[d], symbols);
+    return bytes;
+}
+
+/* A grid that is too small covers the loop in more turns. */
+static pdm_status launch(const image *made, uint32_t nest, const pdm_loop_stmt *stmt, void *const *buffers,
+                         const int64_t *symbols, bool narrow)
+{
+    const pdm_cinn_launch how = pdm_cinn_gpu_launch(stmt, symbols);
+    const emulator_kernel *kernel = &made->kernels[narrow][nest];
+    void *arguments[256];
+    const void *pointers[256];
+    long long bytes[256];
+    int small[256];
+    size_t count = 0;
+
+    if (how.blocks == 0)
+        return PDM_OK;
+    if (made->fn->buffers.n + made->fn->symbols.n > 256)
+        return PDM_INTERNAL;
+    for (size_t i = 0; i < made->fn->buffers.n; i++) {
+        if (made->fn->buffers.v[i].scope != PDM_LOOP_GLOBAL)
+            continue;
+        bytes[count] = bytes_of(&made->fn->buffers.v[i], symbols);
+        pointers[count] = buffers[i];
+        arguments[count] = (void *)&pointers[count];
+        count++;
+    }
+    for (size_t i = 0; i < made->fn->symbols.n; i++, count++) {
+        bytes[count] = 0;
+        small[count] = (int)symbols[i];
+        arguments[count] = narrow ? (void *)&small[count] : (void *)(uintptr_t)&symbols[i];
+    }
+    if (count != kernel->num_arguments)
+        return PDM_INTERNAL;
+    const emulator_size grid = {how.blocks < 3 ? how.blocks : 3, 1, 1}, block = {how.threads, 1, 1};
+    const char *fault = emulator_launch(kernel, grid, block, arguments, bytes);
+    if (fault)
+        fprintf(stderr, "kernel %u of %s: %s\n", nest, made->fn->name, fault);
+    return fault ? PDM_INTERNAL : PDM_OK;
+}
+
 /* The grid covers the whole loop, so only its first part does anything. */
-static pdm_status run(const void *any, uint32_t nest, void *const *buffers, const int64_t *symbols,
-                      int64_t begin, int64_t end)
+static pdm_status run(const void *any, uint32_t nest, void *const *buffers, const int64_t *symbols, int64_t begin,
+                      int64_t end)
 {
     const image *made = any;
+    const pdm_loop_stmt *stmt = made->fn->body;
 
     (void)end;
-    if (begin == 0)
-        made->nests[nest](buffers, symbols);
-    return PDM_OK;
+    if (begin != 0)
+        return PDM_OK;
+    for (uint32_t i = 0; i < nest; i++)
+        stmt = stmt->next;
+    const bool narrow =
+        made->has[1] && (!made->has[0] || pdm_cinn_gpu_is_narrow(made->fn, symbols));
+    /* With small sizes both must do; a single nest may be run again. */
+    if (narrow && made->has[0] && made->num_nests == 1)
+        PDM_TRY(launch(made, nest, stmt, buffers, symbols, false));
+    return launch(made, nest, stmt, buffers, symbols, narrow);
 }
 
 const pdm_cinn_backend emulated_backend = {
@@ -142,4 +187,83 @@ const pdm_cinn_backend emulated_backend = {
     .compile = compile,
     .destroy = destroy,
     .run = run,
+};
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static pdm_buf collected;
+static bool is_collecting;
+static pdm_map names = {0};
+static pthread_mutex_t collecting = PTHREAD_MUTEX_INITIALIZER;
+
+static pdm_status collect(const pdm_loop_fn *fn, void **out_image)
+{
+    char name[PDM_CINN_CUDA_NAME];
+    pdm_buf text;
+
+    pdm_buf_init(&text);
+    pthread_mutex_lock(&collecting);
+    pdm_status status = pdm_cinn_cuda_print_named(fn, name, &text);
+    const void *key = (const void *)(uintptr_t)strtoull(name + 1, NULL, 16);
+    if (!is_collecting)
+        pdm_buf_init(&collected);
+    is_collecting = true;
+    if (status == PDM_OK && !pdm_map_find(&names, key)) {
+        if (pdm_map_put(&names, key))
+            pdm_buf_put(&collected, text.data, text.size);
+        status = pdm_buf_ok(&collected) ? PDM_OK : PDM_NOMEM;
+    }
+    pthread_mutex_unlock(&collecting);
+    pdm_buf_deinit(&text);
+    return status == PDM_OK ? pdm_cinn_backend_ref.compile(fn, out_image) : status;
+}
+
+static bool write_text(const char *file, const char *suffix, const pdm_buf *text)
+{
+    char path[1024];
+
+    snprintf(path, sizeof path, "%s%s", file, suffix);
+    FILE *out = fopen(path, "w");
+    const bool written = out && fwrite(text->data, 1, text->size, out) == text->size;
+    return out && fclose(out) == 0 && written;
+}
+
+bool collected_write(const char *file)
+{
+    pdm_buf text, wrapped;
+
+    pdm_buf_init(&text);
+    pdm_buf_init(&wrapped);
+    pdm_cinn_cuda_prologue(&text);
+    if (is_collecting)
+        pdm_buf_put(&text, collected.data, collected.size);
+    emulator_wrap(text.data, text.size, &wrapped);
+    const bool written = pdm_buf_ok(&text) && pdm_buf_ok(&wrapped) && write_text(file, ".cu", &text) &&
+                         write_text(file, ".c", &wrapped);
+    pdm_buf_deinit(&text);
+    pdm_buf_deinit(&wrapped);
+    if (is_collecting)
+        pdm_buf_deinit(&collected);
+    pdm_map_deinit(&names);
+    return written;
+}
+
+static void destroy_ref(void *made)
+{
+    pdm_cinn_backend_ref.destroy(made);
+}
+
+static pdm_status run_ref(const void *made, uint32_t nest, void *const *buffers, const int64_t *symbols, int64_t begin,
+                          int64_t end)
+{
+    return pdm_cinn_backend_ref.run(made, nest, buffers, symbols, begin, end);
+}
+
+const pdm_cinn_backend collecting_backend = {
+    .version = PDM_CINN_BACKEND_VERSION,
+    .name = "cuda-collect",
+    .gpu = true,
+    .compile = collect,
+    .destroy = destroy_ref,
+    .run = run_ref,
 };

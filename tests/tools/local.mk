@@ -16,6 +16,8 @@ tests_tools_pdm_run_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_run_SOURCES = \
 	tests/tools/emulated.c \
 	tests/tools/emulated.h \
+	tests/tools/emulator.c \
+	tests/tools/emulator.h \
 	tests/tools/pdm-run.c
 EXTRA_DIST += tests/tools/cuda_emulator.h
 

@@ -1,6 +1,6 @@
 /*
  * pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] [--compile BACKEND [--single]] [--digest]
- *         [--expect FILE] [--tolerance T]
+ *         [--collect FILE | --emulated LIBRARY] [--expect FILE] [--tolerance T]
  *         [--seed N] [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
@@ -21,7 +21,8 @@
  * expected outputs from another file. --fast takes fast kernels. --compile has a backend compile groups
  * of ops, with --single also groups of one op (BACKEND may be cuda-emulated: CUDA C, compiled as C); a
  * line `compiled NAME: ...` tells how many groups there are and how many of their runs were done by
- * compiled code. With --launch groups are those of the subgraphs.
+ * compiled code. With --launch groups are those of the subgraphs. --collect: BACKEND is cuda-collect, the kernels go
+ * to FILE.cu and FILE.c; --emulated: cuda-emulated takes them from what the C compiler made of FILE.c.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -49,6 +50,7 @@ typedef struct tally {
     double tolerance;
     bool legacy, launch, inplace, json, optimize, fast, digest, single;
     const char *compile; /* backend, or NULL */
+    const char *collect; /* where its kernels go to, or NULL */
     pdm_api_launch_stats launches;
     uint64_t last_bits[MAX_SETS];
     bool last_ok[MAX_SETS]; /* by input set of the model at hand */
@@ -620,7 +622,14 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
             t->single = true;
         else if (more && !strcmp(argv[i], "--compile"))
             t->compile = argv[++i];
-        else if (more && !strcmp(argv[i], "--expect"))
+        else if (more && !strcmp(argv[i], "--collect")) {
+            t->compile = "cuda-collect";
+            t->collect = argv[++i];
+        } else if (more && !strcmp(argv[i], "--emulated")) {
+            t->compile = "cuda-emulated";
+            if (!emulated_open(argv[++i]))
+                return 0;
+        } else if (more && !strcmp(argv[i], "--expect"))
             t->expect = argv[++i];
         else if (more && !strcmp(argv[i], "--tolerance"))
             t->tolerance = strtod(argv[++i], NULL);
@@ -641,11 +650,12 @@ int main(int argc, char **argv)
     int i = read_options(&t, &threads, argc, argv);
 
     pdm_cinn_backend_add(&emulated_backend);
+    pdm_cinn_backend_add(&collecting_backend);
 
     if (i == 0) {
         fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] "
               "[--compile BACKEND [--single]] [--digest] "
-              "[--expect FILE] [--tolerance T] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
+              "[--collect FILE | --emulated LIBRARY] [--expect FILE] [--tolerance T] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;
     }
@@ -662,5 +672,7 @@ int main(int argc, char **argv)
         printf("launches: %zu of %zu structures\n", t.launches.launches, t.launches.compiled);
     printf("%zu of %zu\n", t.ok, t.total);
     pdm_pool_destroy(t.pool);
+    if (t.collect && !collected_write(t.collect))
+        return 2;
     return t.ok == t.total ? 0 : 1;
 }

@@ -1,21 +1,31 @@
 /*
  * CUDA C. The text is also C when a header stands for the grid (tests/tools/cuda_emulator.h), so
- * that it can be run where there is no GPU: no templates, no overloading.
+ * that it can be run where there is no GPU: no templates, no overloading, elements by macros that can
+ * look at what is accessed.
  *
- * A nest is a kernel. A parallel loop is shared by all threads of the grid; whatever else is done by
- * one thread. Each value has a name, so that what is shared is calculated once. It is meant to be
- * compiled without contraction of floats (--fmad=false).
+ * A nest is a kernel. A parallel loop is shared by all threads of the grid; blocks or warps (teams)
+ * share the marked loops, and what is in them is done by one thread of the team unless it is marked
+ * again. Whatever else is done by one thread. Each value has a name, so that what is shared is
+ * calculated once. It is meant to be compiled without contraction of floats (--fmad=false).
  */
 #include "cinn/cuda/print.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/intern.h"
+#include "cinn/gpu.h"
+
+typedef enum team { THREAD, WARP, BLOCK } team;
+
 typedef struct printer {
     const pdm_loop_fn *fn;
     pdm_buf *out;
-    unsigned depth;
+    bool narrow; /* indices have 32 bits */
+    team team;   /* who runs what is printed */
+    unsigned depth, num_sums;
     bool *named;   /* by expression: its value has a name here */
     uint32_t *log; /* those, in order */
     size_t num_logged;
@@ -23,9 +33,17 @@ typedef struct printer {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static const char *index_type(const printer *p)
+{
+    return p->narrow ? "int" : "long long";
+}
+
 static const char *type_name(pdm_dtype dtype)
 {
     switch ((int)dtype) {
+    case PDM_F16:
+    case PDM_BF16:
+        return "unsigned short";
     case PDM_BOOL:
         return "bool";
     case PDM_I8:
@@ -43,6 +61,11 @@ static const char *type_name(pdm_dtype dtype)
     default:
         return "long long";
     }
+}
+
+static const char *type_of(const printer *p, pdm_dtype dtype)
+{
+    return dtype == PDM_INDEX ? index_type(p) : type_name(dtype);
 }
 
 static const char *unsigned_name(pdm_dtype dtype)
@@ -65,8 +88,9 @@ static bool is_leaf(const pdm_loop_expr *e)
     return e->kind == PDM_LOOP_CONST || e->kind == PDM_LOOP_VAR || e->kind == PDM_LOOP_SYMBOL;
 }
 
-static void number(const pdm_loop_expr *e, pdm_buf *out)
+static void number(const printer *p, const pdm_loop_expr *e)
 {
+    pdm_buf *out = p->out;
     const bool single = e->dtype == PDM_F32;
 
     if (!pdm_dtype_is_float(e->dtype)) {
@@ -76,7 +100,7 @@ static void number(const pdm_loop_expr *e, pdm_buf *out)
             pdm_buf_puts(out, "(-2147483647 - 1)");
         else
             pdm_buf_i64(out, e->u.i);
-        if ((e->dtype == PDM_I64 || e->dtype == PDM_INDEX) && e->u.i != INT64_MIN)
+        if ((e->dtype == PDM_I64 || (e->dtype == PDM_INDEX && !p->narrow)) && e->u.i != INT64_MIN)
             pdm_buf_puts(out, "LL");
     } else if (isnan(e->u.f)) {
         pdm_buf_puts(out, single ? "__int_as_float(0x7fc00000)"
@@ -91,11 +115,13 @@ static void number(const pdm_loop_expr *e, pdm_buf *out)
     }
 }
 
-static void name(const pdm_loop_expr *e, pdm_buf *out)
+static void name(const printer *p, const pdm_loop_expr *e)
 {
+    pdm_buf *out = p->out;
+
     switch (e->kind) {
     case PDM_LOOP_CONST:
-        number(e, out);
+        number(p, e);
         break;
     case PDM_LOOP_VAR:
         pdm_buf_printf(out, "i%u", e->u.index);
@@ -134,13 +160,13 @@ static void fill(printer *p, const pdm_loop_expr *e, const char *pattern)
         }
         c++;
         if (*c == 'T')
-            pdm_buf_puts(p->out, type_name(e->dtype));
+            pdm_buf_puts(p->out, type_of(p, e->dtype));
         else if (*c == 'U')
             pdm_buf_puts(p->out, unsigned_name(dtype));
         else if (*c == 'F')
             pdm_buf_puts(p->out, dtype == PDM_F32 ? "f" : "");
         else
-            name(e->args[*c - '0'], p->out);
+            name(p, e->args[*c - '0']);
     }
 }
 
@@ -244,7 +270,11 @@ static void cast(printer *p, const pdm_loop_expr *e)
 {
     const pdm_dtype from = e->args[0]->dtype;
 
-    if (e->dtype == PDM_BOOL)
+    if (from == PDM_F16 || from == PDM_BF16)
+        fill(p, e, from == PDM_F16 ? "pdm_half_to_float($0)" : "pdm_bfloat_to_float($0)");
+    else if (e->dtype == PDM_F16 || e->dtype == PDM_BF16)
+        fill(p, e, e->dtype == PDM_F16 ? "pdm_float_to_half($0)" : "pdm_float_to_bfloat($0)");
+    else if (e->dtype == PDM_BOOL)
         fill(p, e, "$0 != 0");
     else if (!pdm_dtype_is_float(from) || pdm_dtype_is_float(e->dtype))
         fill(p, e, "($T)$0");
@@ -274,11 +304,11 @@ static void define(printer *p, const pdm_loop_expr *e)
     p->named[e->id] = true;
     p->log[p->num_logged++] = e->id;
     indent(p);
-    pdm_buf_printf(p->out, "const %s v%u = ", type_name(e->dtype), e->id);
+    pdm_buf_printf(p->out, "const %s v%u = ", type_of(p, e->dtype), e->id);
     switch (e->kind) {
     case PDM_LOOP_LOAD:
-        pdm_buf_puts(p->out, p->fn->buffers.v[e->u.index].name);
-        fill(p, e, "[$0]");
+        pdm_buf_printf(p->out, "PDM_LOAD(%s", p->fn->buffers.v[e->u.index].name);
+        fill(p, e, ", $0)");
         break;
     case PDM_LOOP_UNARY:
         unary(p, e);
@@ -320,51 +350,242 @@ static void close_block(printer *p)
     forget(p);
 }
 
-static void loop(printer *p, const pdm_loop_stmt *stmt, bool parallel)
+static void line(printer *p, const char *text)
 {
-    const bool block = !is_leaf(stmt->extent);
-
-    if (block) {
-        open_block(p);
-        define(p, stmt->extent);
-    }
     indent(p);
-    pdm_buf_printf(p->out, "for (long long i%u = ", stmt->var);
-    pdm_buf_puts(p->out, parallel ? "blockIdx.x * (long long)blockDim.x + threadIdx.x" : "0");
-    pdm_buf_printf(p->out, "; i%u < ", stmt->var);
-    name(stmt->extent, p->out);
-    pdm_buf_printf(p->out, "; i%u += ", stmt->var);
-    pdm_buf_puts(p->out, parallel ? "(long long)gridDim.x * blockDim.x) {\n" : "1) {\n");
+    pdm_buf_puts(p->out, text);
+    pdm_buf_putc(p->out, '\n');
+}
+
+/* Where turns of a loop begin, and how far apart those of one thread or team are. */
+typedef struct stride {
+    const char *begin, *step;
+} stride;
+
+static stride stride_of(const printer *p, const pdm_loop_stmt *stmt)
+{
+    static const stride serial = {"0", "1"};
+    static const stride wide[] = {
+        [PDM_LOOP_PARALLEL] = {"blockIdx.x * (long long)blockDim.x + threadIdx.x",
+                               "(long long)gridDim.x * blockDim.x"},
+        [PDM_LOOP_BLOCKS] = {"blockIdx.x", "gridDim.x"},
+        [PDM_LOOP_WARPS] = {"(blockIdx.x * (long long)blockDim.x + threadIdx.x) / 32",
+                            "(long long)gridDim.x * blockDim.x / 32"},
+    };
+    static const stride narrow[] = {
+        [PDM_LOOP_PARALLEL] = {"(int)(blockIdx.x * blockDim.x + threadIdx.x)",
+                               "(int)(gridDim.x * blockDim.x)"},
+        [PDM_LOOP_BLOCKS] = {"(int)blockIdx.x", "(int)gridDim.x"},
+        [PDM_LOOP_WARPS] = {"(int)(blockIdx.x * blockDim.x + threadIdx.x) / 32",
+                            "(int)(gridDim.x * blockDim.x) / 32"},
+    };
+
+    switch ((int)stmt->mark) {
+    case PDM_LOOP_PARALLEL:
+    case PDM_LOOP_BLOCKS:
+    case PDM_LOOP_WARPS:
+        return p->narrow ? narrow[stmt->mark] : wide[stmt->mark];
+    case PDM_LOOP_TEAM:
+    case PDM_LOOP_TREE:
+        if (p->team == BLOCK)
+            return (stride){"(int)threadIdx.x", "(int)blockDim.x"};
+        return p->team == WARP ? (stride){"(int)threadIdx.x % 32", "32"} : serial;
+    default: /* all turns are its own */
+        return serial;
+    }
+}
+
+/* Up to the brace of its body. The extent has a name. */
+static void loop_head(printer *p, const pdm_loop_stmt *stmt)
+{
+    const stride by = stride_of(p, stmt);
+
+    indent(p);
+    pdm_buf_printf(p->out, "for (%s i%u = %s; i%u < ", index_type(p), stmt->var, by.begin,
+                   stmt->var);
+    name(p, stmt->extent);
+    pdm_buf_printf(p->out, "; i%u += %s) {\n", stmt->var, by.step);
     p->depth++;
     forget(p);
-    statements(p, stmt->body);
-    close_block(p);
-    if (block)
-        close_block(p);
+}
+
+/* The team waits until all of it have come here, and sees then what each of it stored. */
+static void meet(printer *p)
+{
+    if (p->team == BLOCK)
+        line(p, "__syncthreads();");
+    else if (p->team == WARP)
+        line(p, "__syncwarp(0xffffffffu);");
+}
+
+static void element(printer *p, const pdm_loop_stmt *stmt)
+{
+    indent(p);
+    pdm_buf_printf(p->out, "PDM_STORE(%s, ", p->fn->buffers.v[stmt->buffer].name);
+    name(p, stmt->indices[0]);
+    pdm_buf_puts(p->out, ", ");
 }
 
 /* In braces: what is loaded again after a store has a name of its own there. */
 static void store(printer *p, const pdm_loop_stmt *stmt)
 {
+    if (p->team != THREAD) {
+        indent(p);
+        pdm_buf_printf(p->out, "if (threadIdx.x%s == 0)\n", p->team == WARP ? " % 32" : "");
+    }
     open_block(p);
     define(p, stmt->value);
     define(p, stmt->indices[0]);
-    indent(p);
-    pdm_buf_printf(p->out, "%s[", p->fn->buffers.v[stmt->buffer].name);
-    name(stmt->indices[0], p->out);
-    pdm_buf_puts(p->out, "] = ");
-    name(stmt->value, p->out);
-    pdm_buf_puts(p->out, ";\n");
+    element(p, stmt);
+    name(p, stmt->value);
+    pdm_buf_puts(p->out, ");\n");
     close_block(p);
 }
 
+/* ---- reductions by a team -------------------------------------------------------------------- */
+
+static void start_value(printer *p, pdm_cinn_reduction_kind kind, pdm_dtype dtype)
+{
+    const bool largest = kind == PDM_CINN_REDUCE_MAX || kind == PDM_CINN_REDUCE_MAX_NAN;
+
+    if (kind == PDM_CINN_REDUCE_ADD || kind == PDM_CINN_REDUCE_MUL)
+        pdm_buf_puts(p->out, kind == PDM_CINN_REDUCE_ADD ? "0" : "1");
+    else if (pdm_dtype_is_float(dtype))
+        pdm_buf_printf(p->out, "%s%s", largest ? "-" : "",
+                       dtype == PDM_F32 ? "__int_as_float(0x7f800000)"
+                                        : "__longlong_as_double(0x7ff0000000000000LL)");
+    else if (dtype == PDM_I32)
+        pdm_buf_puts(p->out, largest ? "(-2147483647 - 1)" : "2147483647");
+    else
+        pdm_buf_puts(p->out, largest ? "(-9223372036854775807LL - 1)" : "9223372036854775807LL");
+}
+
+/* sum becomes what it is with another value taken in. pattern: $0 the sum, $1 the value. */
+static void take_in(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction_kind kind,
+                    unsigned sum, const char *value)
+{
+    static const char *const floats[] = {
+        "$0 + $1",          "$0 * $1", "$1 > $0 ? $1 : $0", "$1 < $0 ? $1 : $0",
+        "$0 != $0 || $1 < $0 ? $0 : $1", "$0 != $0 || $0 < $1 ? $0 : $1"};
+    static const char *const ints[] = {"($T)(($U)$0 + ($U)$1)", "($T)(($U)$0 * ($U)$1)"};
+    const pdm_dtype dtype = stmt->value->dtype;
+    const bool wraps = !pdm_dtype_is_float(dtype) && kind <= PDM_CINN_REDUCE_MUL;
+
+    indent(p);
+    pdm_buf_printf(p->out, "a%u = ", sum);
+    for (const char *c = wraps ? ints[kind] : floats[kind]; *c; c++) {
+        if (*c != '$')
+            pdm_buf_putc(p->out, *c);
+        else if (*++c == '0')
+            pdm_buf_printf(p->out, "a%u", sum);
+        else if (*c == '1')
+            pdm_buf_puts(p->out, value);
+        else
+            pdm_buf_puts(p->out, *c == 'T' ? type_name(dtype) : unsigned_name(dtype));
+    }
+    pdm_buf_puts(p->out, ";\n");
+}
+
+/* All lanes of a warp get what all of them have together. */
+static void over_warp(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction_kind kind,
+                      unsigned sum)
+{
+    line(p, "for (int step = 16; step > 0; step /= 2) {");
+    p->depth++;
+    indent(p);
+    pdm_buf_printf(p->out, "const %s other = __shfl_xor_sync(0xffffffffu, a%u, step);\n",
+                   type_name(stmt->value->dtype), sum);
+    take_in(p, stmt, kind, sum, "other");
+    p->depth--;
+    line(p, "}");
+}
+
+/* The first warp gets what all have together. */
+static void over_block(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction_kind kind,
+                       unsigned sum)
+{
+    indent(p);
+    pdm_buf_printf(p->out, "PDM_SHARED(%s, part%u, 32);\n", type_name(stmt->value->dtype), sum);
+    line(p, "if (threadIdx.x % 32 == 0)");
+    indent(p);
+    pdm_buf_printf(p->out, "    PDM_STORE(part%u, threadIdx.x / 32, a%u);\n", sum, sum);
+    meet(p);
+    line(p, "if (threadIdx.x < 32) {");
+    p->depth++;
+    indent(p);
+    pdm_buf_printf(p->out, "a%u = ", sum);
+    start_value(p, kind, stmt->value->dtype);
+    pdm_buf_puts(p->out, ";\n");
+    line(p, "if (threadIdx.x < blockDim.x / 32)");
+    indent(p);
+    pdm_buf_printf(p->out, "    a%u = PDM_LOAD(part%u, threadIdx.x);\n", sum, sum);
+    over_warp(p, stmt, kind, sum);
+    p->depth--;
+    line(p, "}");
+}
+
+/* Each thread takes its turns into sums of its own; those are put together then. */
+static void tree(printer *p, const pdm_loop_stmt *loop)
+{
+    const unsigned first = p->num_sums;
+    pdm_cinn_reduction reduction;
+    char value[32];
+
+    open_block(p);
+    for (const pdm_loop_stmt *s = loop->body; s; s = s->next, p->num_sums++) {
+        pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
+        indent(p);
+        pdm_buf_printf(p->out, "%s a%u = ", type_name(s->value->dtype), p->num_sums);
+        start_value(p, reduction.kind, s->value->dtype);
+        pdm_buf_puts(p->out, ";\n");
+    }
+    define(p, loop->extent);
+    loop_head(p, loop);
+    unsigned sum = first;
+    for (const pdm_loop_stmt *s = loop->body; s; s = s->next, sum++) {
+        pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
+        define(p, reduction.term);
+        indent(p);
+        pdm_buf_printf(p->out, "const %s term%u = ", type_name(s->value->dtype), sum);
+        name(p, reduction.term);
+        pdm_buf_puts(p->out, ";\n");
+        snprintf(value, sizeof value, "term%u", sum);
+        take_in(p, s, reduction.kind, sum, value);
+    }
+    close_block(p);
+    sum = first;
+    for (const pdm_loop_stmt *s = loop->body; s; s = s->next, sum++) {
+        pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
+        over_warp(p, s, reduction.kind, sum);
+        if (p->team == BLOCK)
+            over_block(p, s, reduction.kind, sum);
+        indent(p);
+        pdm_buf_printf(p->out, "if (threadIdx.x%s == 0) {\n", p->team == WARP ? " % 32" : "");
+        p->depth++;
+        define(p, s->indices[0]);
+        indent(p);
+        pdm_buf_printf(p->out, "const %s before = PDM_LOAD(%s, ", type_name(s->value->dtype),
+                       p->fn->buffers.v[s->buffer].name);
+        name(p, s->indices[0]);
+        pdm_buf_puts(p->out, ");\n");
+        take_in(p, s, reduction.kind, sum, "before");
+        element(p, s);
+        pdm_buf_printf(p->out, "a%u);\n", sum);
+        close_block(p);
+    }
+    close_block(p);
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* A team comes to the same decision in all of its threads. */
 static void guarded(printer *p, const pdm_loop_stmt *stmt)
 {
     open_block(p);
     define(p, stmt->value);
     indent(p);
     pdm_buf_puts(p->out, "if (");
-    name(stmt->value, p->out);
+    name(p, stmt->value);
     pdm_buf_puts(p->out, ") {\n");
     p->depth++;
     forget(p);
@@ -373,15 +594,66 @@ static void guarded(printer *p, const pdm_loop_stmt *stmt)
     close_block(p);
 }
 
+/* What lives in a turn. */
+static void own_buffers(printer *p, const pdm_loop_stmt *stmt)
+{
+    for (size_t i = 0; i < p->fn->buffers.n; i++) {
+        const pdm_loop_buffer *b = &p->fn->buffers.v[i];
+        uint64_t bytes = 0;
+        if (b->scope == PDM_LOOP_GLOBAL || b->home != stmt->var || !pdm_loop_bytes(b, &bytes))
+            continue;
+        indent(p);
+        pdm_buf_printf(p->out, "PDM_%s(%s, %s, ",
+                       b->scope == PDM_LOOP_SHARED ? "SHARED" : "LOCAL", type_name(b->dtype),
+                       b->name);
+        pdm_buf_i64(p->out, bytes ? (int64_t)(bytes / pdm_dtype_size(b->dtype)) : 1);
+        pdm_buf_puts(p->out, ");\n");
+    }
+}
+
+/* What is marked is no longer done by the team as one. */
+static void loop(printer *p, const pdm_loop_stmt *stmt)
+{
+    const bool block = !is_leaf(stmt->extent);
+    const team around = p->team;
+
+    if (stmt->mark == PDM_LOOP_TREE && p->team != THREAD) {
+        tree(p, stmt);
+        return;
+    }
+    if (block) {
+        open_block(p);
+        define(p, stmt->extent);
+    }
+    loop_head(p, stmt);
+    if (stmt->mark == PDM_LOOP_TEAM)
+        p->team = THREAD;
+    else if (stmt->mark == PDM_LOOP_BLOCKS || stmt->mark == PDM_LOOP_WARPS)
+        p->team = stmt->mark == PDM_LOOP_BLOCKS ? BLOCK : WARP;
+    own_buffers(p, stmt);
+    statements(p, stmt->body);
+    p->team = around;
+    close_block(p);
+    if (block)
+        close_block(p);
+}
+
+static void statement(printer *p, const pdm_loop_stmt *stmt)
+{
+    if (stmt->kind == PDM_LOOP_FOR)
+        loop(p, stmt);
+    else if (stmt->kind == PDM_LOOP_IF)
+        guarded(p, stmt);
+    else
+        store(p, stmt);
+}
+
+/* What one of them stored others read after the next meeting. */
 static void statements(printer *p, const pdm_loop_stmt *stmt)
 {
     for (; stmt; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_FOR)
-            loop(p, stmt, false);
-        else if (stmt->kind == PDM_LOOP_IF)
-            guarded(p, stmt);
-        else
-            store(p, stmt);
+        statement(p, stmt);
+        meet(p);
     }
 }
 
@@ -391,44 +663,75 @@ static void parameters(printer *p)
 {
     for (size_t i = 0; i < p->fn->buffers.n; i++) {
         const pdm_loop_buffer *b = &p->fn->buffers.v[i];
+        if (b->scope != PDM_LOOP_GLOBAL)
+            continue;
         pdm_buf_printf(p->out, "%s%s%s *__restrict__ %s", i ? ", " : "",
                        b->role == PDM_LOOP_INPUT ? "const " : "", type_name(b->dtype), b->name);
     }
     for (size_t i = 0; i < p->fn->symbols.n; i++)
-        pdm_buf_printf(p->out, ", long long s%zu", i);
+        pdm_buf_printf(p->out, "%s%s s%zu", p->fn->buffers.n + i ? ", " : "", index_type(p), i);
+}
+
+static bool is_shared(const pdm_loop_stmt *nest)
+{
+    return nest->kind == PDM_LOOP_FOR &&
+           (nest->mark == PDM_LOOP_PARALLEL || nest->mark == PDM_LOOP_BLOCKS ||
+            nest->mark == PDM_LOOP_WARPS);
 }
 
 static void kernel(printer *p, const char *prefix, const pdm_loop_stmt *nest,
                    unsigned number_of_nest)
 {
-    const bool parallel = nest->kind == PDM_LOOP_FOR && nest->mark == PDM_LOOP_PARALLEL;
-
-    pdm_buf_printf(p->out, "%sPDM_KERNEL %s_%u(", number_of_nest ? "\n" : "", prefix,
-                   number_of_nest);
+    pdm_buf_printf(p->out, "\nPDM_KERNEL %s_%u%s(", prefix, number_of_nest, p->narrow ? "n" : "");
     parameters(p);
     pdm_buf_puts(p->out, ")\n{\n");
     p->depth = 1;
+    p->team = THREAD;
     forget(p);
-    if (!parallel) {
-        indent(p);
-        pdm_buf_puts(p->out, "if (blockIdx.x != 0 || threadIdx.x != 0)\n        return;\n");
-    }
-    if (nest->kind == PDM_LOOP_FOR)
-        loop(p, nest, parallel);
-    else
-        store(p, nest);
+    if (!is_shared(nest))
+        line(p, "if (blockIdx.x != 0 || threadIdx.x != 0)\n        return;");
+    statement(p, nest);
     pdm_buf_puts(p->out, "}\n");
 }
 
 void pdm_cinn_cuda_prologue(pdm_buf *out)
 {
-    pdm_buf_puts(out, "#ifdef __cplusplus\n#define PDM_KERNEL extern \"C\" __global__ void\n#else\n"
-                      "#define PDM_KERNEL __global__ void\n#endif\n");
+    pdm_buf_puts(
+        out,
+        "#ifdef __CUDACC__\n"
+        "#define PDM_KERNEL extern \"C\" __global__ void\n"
+        "#define PDM_LOAD(data, at) (data)[at]\n"
+        "#define PDM_STORE(data, at, value) ((data)[at] = (value))\n"
+        "#define PDM_SHARED(type, name, count) __shared__ type name[count]\n"
+        "#define PDM_LOCAL(type, name, count) type name[count]\n"
+        "static __device__ __forceinline__ float pdm_half_to_float(unsigned short bits)\n"
+        "{\n"
+        "    float value;\n"
+        "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
+        "    return value;\n"
+        "}\n"
+        "static __device__ __forceinline__ unsigned short pdm_float_to_half(float value)\n"
+        "{\n"
+        "    unsigned short bits;\n"
+        "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
+        "    return bits;\n"
+        "}\n"
+        "static __device__ __forceinline__ float pdm_bfloat_to_float(unsigned short bits)\n"
+        "{\n"
+        "    return __int_as_float((int)((unsigned)bits << 16));\n"
+        "}\n"
+        "static __device__ __forceinline__ unsigned short pdm_float_to_bfloat(float value)\n"
+        "{\n"
+        "    const unsigned bits = (unsigned)__float_as_int(value);\n"
+        "    return (unsigned short)(value != value ? 0x7fc0u\n"
+        "                                           : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);\n"
+        "}\n"
+        "#endif\n");
 }
 
-pdm_status pdm_cinn_cuda_print(const pdm_loop_fn *fn, const char *prefix, pdm_buf *out)
+static pdm_status print(const pdm_loop_fn *fn, const char *prefix, bool narrow, pdm_buf *out)
 {
-    printer p = {.fn = fn, .out = out};
+    printer p = {.fn = fn, .out = out, .narrow = narrow};
     unsigned number_of_nest = 0;
 
     if (!fn->flat || fn->status != PDM_OK)
@@ -441,4 +744,34 @@ pdm_status pdm_cinn_cuda_print(const pdm_loop_fn *fn, const char *prefix, pdm_bu
     free(p.named);
     free(p.log);
     return status == PDM_OK && !pdm_buf_ok(out) ? PDM_NOMEM : status;
+}
+
+pdm_cinn_cuda_width pdm_cinn_cuda_widths(const pdm_loop_fn *fn)
+{
+    if (fn->symbols.n > 0)
+        return PDM_CINN_CUDA_BOTH;
+    return pdm_cinn_gpu_is_narrow(fn, NULL) ? PDM_CINN_CUDA_NARROW : PDM_CINN_CUDA_WIDE;
+}
+
+pdm_status pdm_cinn_cuda_print(const pdm_loop_fn *fn, const char *prefix, pdm_cinn_cuda_width width,
+                               pdm_buf *out)
+{
+    if (width != PDM_CINN_CUDA_NARROW)
+        PDM_TRY(print(fn, prefix, false, out));
+    return width == PDM_CINN_CUDA_WIDE ? PDM_OK : print(fn, prefix, true, out);
+}
+
+pdm_status pdm_cinn_cuda_print_named(const pdm_loop_fn *fn, char name[PDM_CINN_CUDA_NAME],
+                                     pdm_buf *out)
+{
+    const pdm_cinn_cuda_width width = pdm_cinn_cuda_widths(fn);
+    pdm_buf text;
+
+    pdm_buf_init(&text);
+    pdm_status status = pdm_cinn_cuda_print(fn, "k", width, &text);
+    if (status == PDM_OK)
+        snprintf(name, PDM_CINN_CUDA_NAME, "k%016" PRIx64,
+                 pdm_hash_bytes(text.data, text.size, 0));
+    pdm_buf_deinit(&text);
+    return status == PDM_OK ? pdm_cinn_cuda_print(fn, name, width, out) : status;
 }
