@@ -206,7 +206,8 @@ static inline unsigned short pdm_float_to_half(float value)
     if (size < 6.103515625e-05F) /* without an exponent of its own; 1024 of them have one again */
         return (unsigned short)(sign | (unsigned)rintf(ldexpf(size, 24)));
     /* The rounded fraction may reach the next exponent, which adding takes care of. */
-    return (unsigned short)(sign | ((unsigned)(exponent + 13) << 10) + (unsigned)rintf(ldexpf(size, 11 - exponent)));
+    return (unsigned short)(sign |
+                            (((unsigned)(exponent + 13) << 10) + (unsigned)rintf(ldexpf(size, 11 - exponent))));
 }
 
 #endif
