@@ -17,8 +17,8 @@ static const pdm_ir_pass *const passes[] = {
  */
 static const char *const levels[] = {
     "",
-    "in-place,dce,identity,branch,dims,fold,cse,shape,matmul,hoist,broadcast,fold,cse,dce",
-    "in-place,dce,identity,branch,dims,fold,cse,shape,conv-bn,matmul,linear,hoist,broadcast,fold,cse,dce",
+    "in-place,dce,identity,carried,unroll,dims,fold,branch,cse,shape,matmul,hoist,broadcast,fold,cse,dce",
+    "in-place,dce,identity,carried,unroll,dims,fold,branch,cse,shape,conv-bn,matmul,linear,hoist,broadcast,fold,cse,dce",
 };
 
 const pdm_ir_pass *pdm_ir_pass_at(size_t index)
@@ -54,7 +54,7 @@ bool pdm_ir_pass_hit(pdm_ir_pass_run *run, const char *name)
 
 /* ---- analyses -------------------------------------------------------------------------------- */
 
-static void drop_writes(pdm_ir_pass_run *run)
+void pdm_ir_pass_forget(pdm_ir_pass_run *run)
 {
     if (run->has_writes)
         pdm_ir_writes_deinit(&run->writes);
@@ -135,7 +135,7 @@ static pdm_status run_one(pdm_ir_pass_run *run, const pdm_ir_pass *pass,
     PDM_TRY_GOTO(pass->module ? pass->module(run) : run_on_blocks(run, pass, run->module->block));
     stats.nanoseconds = now() - begin;
     if (run->changed && !(pass->keeps & PDM_IR_KEEPS_WRITES))
-        drop_writes(run);
+        pdm_ir_pass_forget(run);
     stats.ops_after = num_ops(run->module);
     if (options->verify)
         PDM_TRY_GOTO(verify(run, pass));
@@ -200,7 +200,7 @@ pdm_status pdm_ir_pass_run_list(pdm_ir_module *module, const char *list,
     pdm_ir_constants_begin(constants, module, options->source);
     for (const char *at = list; status == PDM_OK && (name = next_name(&at, &len));)
         status = run_one(&run, pdm_ir_pass_find(name, len), options);
-    drop_writes(&run);
+    pdm_ir_pass_forget(&run);
     pdm_ir_constants_end(constants);
     return status;
 }

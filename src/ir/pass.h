@@ -70,6 +70,8 @@ struct pdm_ir_pass_run {
 /* Count something that was done: the module is changed. False: out of memory. */
 bool pdm_ir_pass_hit(pdm_ir_pass_run *run, const char *name);
 PDM_MUST_USE pdm_status pdm_ir_pass_writes(pdm_ir_pass_run *run, pdm_ir_writes **out_writes);
+/* Analyses do not hold any more: they are made anew when they are asked for. */
+void pdm_ir_pass_forget(pdm_ir_pass_run *run);
 
 typedef struct pdm_ir_pass_options {
     const pdm_ir_constant_source *source; /* data of parameters, and who computes; NULL: neither */

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	tests/text/json.pirtest \
 	tests/text/passes/branch.pirtest \
 	tests/text/passes/broadcast.pirtest \
+	tests/text/passes/carried.pirtest \
 	tests/text/passes/conv_bn.pirtest \
 	tests/text/passes/cse.pirtest \
 	tests/text/passes/dce.pirtest \
@@ -25,4 +26,5 @@ EXTRA_DIST += \
 	tests/text/passes/linear.pirtest \
 	tests/text/passes/matmul.pirtest \
 	tests/text/passes/shape.pirtest \
+	tests/text/passes/unroll.pirtest \
 	tests/text/syntax.pirtest

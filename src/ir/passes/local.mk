@@ -4,6 +4,7 @@ libpdm_ir_la_SOURCES += \
 	src/ir/passes/affine.h \
 	src/ir/passes/branch.c \
 	src/ir/passes/broadcast.c \
+	src/ir/passes/carried.c \
 	src/ir/passes/conv_bn.c \
 	src/ir/passes/cse.c \
 	src/ir/passes/dce.c \
@@ -15,4 +16,5 @@ libpdm_ir_la_SOURCES += \
 	src/ir/passes/linear.c \
 	src/ir/passes/matmul.c \
 	src/ir/passes/passes.def \
-	src/ir/passes/shape.c
+	src/ir/passes/shape.c \
+	src/ir/passes/unroll.c
