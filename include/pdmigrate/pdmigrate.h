@@ -713,6 +713,44 @@ PDM_API PDM_MUST_USE pdm_status pdm_graph_model(const pdm_graph *graph, const pd
 PDM_API PDM_MUST_USE pdm_status pdm_graph_extract(pdm_graph *graph, const pdm_model *model,
                                                   size_t index, pdm_model **out_model);
 
+/* ---- compiled code that is kept -------------------------------------------------------------- */
+
+/*
+ * Machine code of PDM_COMPILER_LLVM is kept in memory, for all plans of the process, and in a
+ * folder, for all processes of the user: what was compiled once is only loaded. A folder that
+ * others own or may write is not used; where none can be used a warning tells so, and code is made
+ * in each process. Entries that are broken are made anew. Safe with any number of processes.
+ */
+typedef struct pdm_cache_options {
+    size_t size;
+    const char *folder; /* NULL: $PDM_CACHE_DIR, $XDG_CACHE_HOME/pdmigrate or ~/.cache/pdmigrate */
+    bool off;           /* no folder; with folder NULL PDM_CACHE=off in the environment says so, too */
+    uint64_t max_size;  /* bytes; what was not used for longest goes; 0: 256 MiB */
+} pdm_cache_options;
+
+/* From now on, for the whole process. Errors: PDM_INVALID_ARG, PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_cache_set(const pdm_cache_options *options);
+/* The folder, whether it is there or not; "" when there is none. Freed with pdm_free. */
+PDM_API PDM_MUST_USE pdm_status pdm_cache_path(char **out_path);
+
+typedef enum pdm_cache_task {
+    PDM_CACHE_COUNT,  /* only that */
+    PDM_CACHE_VERIFY, /* read all entries; broken ones are removed */
+    PDM_CACHE_PRUNE   /* remove what was not used for longest until at most max_size bytes are left */
+} pdm_cache_task;
+
+typedef struct pdm_cache_info {
+    uint64_t entries, bytes; /* that are there afterwards */
+    uint64_t broken;
+    uint64_t removed, removed_bytes;
+    uint64_t max_size; /* what is kept at most */
+} pdm_cache_info;
+
+/* Errors: PDM_INVALID_ARG, PDM_IO (the folder is there but is not used; a diagnostic tells why),
+ * PDM_NOMEM. */
+PDM_API PDM_MUST_USE pdm_status pdm_cache_do(pdm_context *context, pdm_cache_task task,
+                                             uint64_t max_size, pdm_cache_info *out_info);
+
 #ifdef __cplusplus
 }
 #endif

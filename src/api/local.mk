@@ -9,6 +9,7 @@ libpdm_api_la_SOURCES = \
 	src/api/bisect_report.c \
 	src/api/bisect_run.c \
 	src/api/bundle.c \
+	src/api/cache.c \
 	src/api/compare.c \
 	src/api/context.c \
 	src/api/convert.c \

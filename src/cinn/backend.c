@@ -84,7 +84,7 @@ const pdm_cinn_backend *pdm_cinn_backend_module(const char **out_reason)
 static void native_target(pdm_buf *out)
 {
     pdm_buf_puts(out, PDM_CINN_MODULE_IDENTITY " ");
-    pdm_native_target(out);
+    pdm_cinn_native_target(out);
 }
 
 static pdm_status native_make(const pdm_loop_fn *fn, void **out_code, size_t *out_size)
@@ -100,9 +100,9 @@ static pdm_status native_make(const pdm_loop_fn *fn, void **out_code, size_t *ou
 
 static pdm_status native_load(const pdm_loop_fn *fn, const void *code, size_t size, void **out_image)
 {
-    pdm_native *native;
+    pdm_cinn_native *native;
 
-    PDM_TRY(pdm_native_load(code, size, pdm_cinn_count_nests(fn), &native));
+    PDM_TRY(pdm_cinn_native_load(code, size, pdm_cinn_count_nests(fn), &native));
     *out_image = native;
     return PDM_OK;
 }
@@ -120,13 +120,13 @@ static pdm_status native_compile(const pdm_loop_fn *fn, void **out_image)
 
 static void native_destroy(void *image)
 {
-    pdm_native_destroy(image);
+    pdm_cinn_native_destroy(image);
 }
 
 static pdm_status native_run(const void *image, uint32_t nest, void *const *buffers,
                              const int64_t *symbols, int64_t begin, int64_t end)
 {
-    const pdm_native *native = image;
+    const pdm_cinn_native *native = image;
 
     native->nests[nest](buffers, symbols, begin, end);
     return PDM_OK;
@@ -149,7 +149,7 @@ static bool loads_natively(void)
     pdm_buf target;
 
     pdm_buf_init(&target);
-    const bool good = pdm_native_target(&target);
+    const bool good = pdm_cinn_native_target(&target);
     pdm_buf_deinit(&target);
     return good;
 }

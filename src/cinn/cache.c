@@ -40,7 +40,7 @@ static struct {
     uint64_t max_size;
     _Atomic uint64_t size; /* about what is there; 0: was not counted */
     atomic_uint number;    /* of files written */
-} cache = {.lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .max_size = PDM_CACHE_DEFAULT_SIZE};
+} cache = {.lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .max_size = PDM_CINN_CACHE_DEFAULT_SIZE};
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
@@ -96,7 +96,7 @@ static const char *distrust(int fd)
 }
 
 /* -1 and why when it cannot be used; -1 and "" when there is none. */
-static int open_folder(bool create, char reason[PDM_CACHE_REASON])
+static int open_folder(bool create, char reason[PDM_CINN_CACHE_REASON])
 {
     pdm_buf path;
     char storage[128];
@@ -106,18 +106,18 @@ static int open_folder(bool create, char reason[PDM_CACHE_REASON])
     pdm_buf_init(&path);
     put_path(&path);
     if (!pdm_buf_ok(&path))
-        snprintf(reason, PDM_CACHE_REASON, "out of memory");
+        snprintf(reason, PDM_CINN_CACHE_REASON, "out of memory");
     else if (path.size == 0)
-        snprintf(reason, PDM_CACHE_REASON, "there is neither PDM_CACHE_DIR nor HOME");
+        snprintf(reason, PDM_CINN_CACHE_REASON, "there is neither PDM_CACHE_DIR nor HOME");
     else if (create && !make_folders(path.data))
-        snprintf(reason, PDM_CACHE_REASON, "%s: %s", path.data,
+        snprintf(reason, PDM_CINN_CACHE_REASON, "%s: %s", path.data,
                  pdm_errno_text(errno, storage, sizeof storage));
     else if ((fd = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         if (errno != ENOENT)
-            snprintf(reason, PDM_CACHE_REASON, "%s: %s", path.data,
+            snprintf(reason, PDM_CINN_CACHE_REASON, "%s: %s", path.data,
                      pdm_errno_text(errno, storage, sizeof storage));
     } else if (distrust(fd)) {
-        snprintf(reason, PDM_CACHE_REASON, "%s: %s", path.data, distrust(fd));
+        snprintf(reason, PDM_CINN_CACHE_REASON, "%s: %s", path.data, distrust(fd));
         close(fd);
         fd = -1;
     }
@@ -125,7 +125,7 @@ static int open_folder(bool create, char reason[PDM_CACHE_REASON])
     return fd;
 }
 
-pdm_status pdm_cache_configure(const char *folder, bool off, uint64_t max_size)
+pdm_status pdm_cinn_cache_configure(const char *folder, bool off, uint64_t max_size)
 {
     char *copy = folder ? strdup(folder) : NULL;
 
@@ -139,16 +139,24 @@ pdm_status pdm_cache_configure(const char *folder, bool off, uint64_t max_size)
     cache.off = off;
     cache.opened = false;
     cache.fd = -1;
-    cache.max_size = max_size ? max_size : PDM_CACHE_DEFAULT_SIZE;
+    cache.max_size = max_size ? max_size : PDM_CINN_CACHE_DEFAULT_SIZE;
     atomic_store(&cache.size, 0);
     pthread_rwlock_unlock(&cache.lock);
     return PDM_OK;
 }
 
+uint64_t pdm_cinn_cache_max_size(void)
+{
+    pthread_rwlock_rdlock(&cache.lock);
+    const uint64_t size = cache.max_size;
+    pthread_rwlock_unlock(&cache.lock);
+    return size;
+}
+
 /* Take the lock for reading; whether there is a folder to use, which is made if need be. */
 static bool begin(void)
 {
-    char reason[PDM_CACHE_REASON];
+    char reason[PDM_CINN_CACHE_REASON];
 
     pthread_rwlock_rdlock(&cache.lock);
     if (!cache.opened) {
@@ -262,7 +270,7 @@ static pdm_status find(const pdm_buf *key, void **out_data, size_t *out_size)
     return status;
 }
 
-pdm_status pdm_cache_find(const pdm_buf *key, void **out_data, size_t *out_size)
+pdm_status pdm_cinn_cache_find(const pdm_buf *key, void **out_data, size_t *out_size)
 {
     *out_data = NULL;
     *out_size = 0;
@@ -343,7 +351,7 @@ static int by_use(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static pdm_status prune(int fd, uint64_t max_size, pdm_cache_counts *out)
+static pdm_status prune(int fd, uint64_t max_size, pdm_cinn_cache_counts *out)
 {
     files all = {NULL, 0, 0};
     const pdm_status status = list(fd, &all);
@@ -439,7 +447,7 @@ static bool store(const pdm_buf *key, const void *data, size_t size)
 /* The size is counted once; then only what this process writes, so that it is about right. */
 static void keep_bound(uint64_t added)
 {
-    pdm_cache_counts counts = {0};
+    pdm_cinn_cache_counts counts = {0};
 
     if (atomic_load(&cache.size) == 0) {
         if (prune(cache.fd, UINT64_MAX, &counts) == PDM_OK)
@@ -449,7 +457,7 @@ static void keep_bound(uint64_t added)
     }
     if (atomic_load(&cache.size) <= cache.max_size)
         return;
-    counts = (pdm_cache_counts){0};
+    counts = (pdm_cinn_cache_counts){0};
     if (prune(cache.fd, cache.max_size - cache.max_size / 4, &counts) == PDM_OK)
         atomic_store(&cache.size, counts.bytes + 1);
 }
@@ -467,7 +475,7 @@ static void tell_not_kept(int error)
     pdm_buf_deinit(&path);
 }
 
-void pdm_cache_store(const pdm_buf *key, const void *data, size_t size)
+void pdm_cinn_cache_store(const pdm_buf *key, const void *data, size_t size)
 {
     if (!pdm_buf_ok(key) || key->size > MAX_KEY || size > MAX_ENTRY)
         return;
@@ -482,7 +490,7 @@ void pdm_cache_store(const pdm_buf *key, const void *data, size_t size)
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-pdm_status pdm_cache_folder(pdm_buf *out, char out_reason[PDM_CACHE_REASON])
+pdm_status pdm_cinn_cache_folder(pdm_buf *out, char out_reason[PDM_CINN_CACHE_REASON])
 {
     pthread_rwlock_rdlock(&cache.lock);
     put_path(out);
@@ -493,7 +501,7 @@ pdm_status pdm_cache_folder(pdm_buf *out, char out_reason[PDM_CACHE_REASON])
     return pdm_buf_ok(out) ? PDM_OK : PDM_NOMEM;
 }
 
-static pdm_status verify(int fd, pdm_cache_counts *out)
+static pdm_status verify(int fd, pdm_cinn_cache_counts *out)
 {
     files all = {NULL, 0, 0};
     pdm_status status = list(fd, &all);
@@ -534,10 +542,10 @@ static pdm_status verify(int fd, pdm_cache_counts *out)
 
 typedef enum task { COUNT, VERIFY, PRUNE } task;
 
-static pdm_status over_all(task what, uint64_t max_size, pdm_cache_counts *out)
+static pdm_status over_all(task what, uint64_t max_size, pdm_cinn_cache_counts *out)
 {
-    char reason[PDM_CACHE_REASON];
-    pdm_cache_counts counts = {0};
+    char reason[PDM_CINN_CACHE_REASON];
+    pdm_cinn_cache_counts counts = {0};
     pdm_status status = PDM_OK;
 
     pthread_rwlock_rdlock(&cache.lock);
@@ -554,17 +562,17 @@ static pdm_status over_all(task what, uint64_t max_size, pdm_cache_counts *out)
     return status;
 }
 
-pdm_status pdm_cache_count(pdm_cache_counts *out)
+pdm_status pdm_cinn_cache_count(pdm_cinn_cache_counts *out)
 {
     return over_all(COUNT, UINT64_MAX, out);
 }
 
-pdm_status pdm_cache_verify(pdm_cache_counts *out)
+pdm_status pdm_cinn_cache_verify(pdm_cinn_cache_counts *out)
 {
     return over_all(VERIFY, 0, out);
 }
 
-pdm_status pdm_cache_prune(uint64_t max_size, pdm_cache_counts *out)
+pdm_status pdm_cinn_cache_prune(uint64_t max_size, pdm_cinn_cache_counts *out)
 {
     return over_all(PRUNE, max_size, out);
 }

@@ -15,34 +15,36 @@
 #include "base/buf.h"
 #include "base/status.h"
 
-enum { PDM_CACHE_DEFAULT_SIZE = 256 << 20 };
+enum { PDM_CINN_CACHE_DEFAULT_SIZE = 256 << 20 };
 
 /*
  * Which folder: NULL is $PDM_CACHE_DIR, $XDG_CACHE_HOME/pdmigrate or ~/.cache/pdmigrate, whichever
  * there is first. off: none; so does PDM_CACHE=off in the environment, when folder is NULL.
  * max_size: bytes; 0 is the default. From now on.
  */
-PDM_MUST_USE pdm_status pdm_cache_configure(const char *folder, bool off, uint64_t max_size);
+PDM_MUST_USE pdm_status pdm_cinn_cache_configure(const char *folder, bool off, uint64_t max_size);
 
 /* *out_data (malloc'ed) is NULL when there is none. */
-PDM_MUST_USE pdm_status pdm_cache_find(const pdm_buf *key, void **out_data, size_t *out_size);
-void pdm_cache_store(const pdm_buf *key, const void *data, size_t size);
+PDM_MUST_USE pdm_status pdm_cinn_cache_find(const pdm_buf *key, void **out_data, size_t *out_size);
+void pdm_cinn_cache_store(const pdm_buf *key, const void *data, size_t size);
 
-typedef struct pdm_cache_counts {
+uint64_t pdm_cinn_cache_max_size(void);
+
+typedef struct pdm_cinn_cache_counts {
     uint64_t entries, bytes; /* of files that are there now; bytes as they are long */
     uint64_t broken;         /* only verify counts them */
     uint64_t removed, removed_bytes;
-} pdm_cache_counts;
+} pdm_cinn_cache_counts;
 
 /* The folder, whether it is there or not; "" when there is none. reason (text in out_reason's
  * room): why it is not used, "" when it is or could be. */
-enum { PDM_CACHE_REASON = 512 };
-PDM_MUST_USE pdm_status pdm_cache_folder(pdm_buf *out, char out_reason[PDM_CACHE_REASON]);
+enum { PDM_CINN_CACHE_REASON = 512 };
+PDM_MUST_USE pdm_status pdm_cinn_cache_folder(pdm_buf *out, char out_reason[PDM_CINN_CACHE_REASON]);
 /* PDM_IO: the folder cannot be used, see there. One that is missing is empty. */
-PDM_MUST_USE pdm_status pdm_cache_count(pdm_cache_counts *out);
+PDM_MUST_USE pdm_status pdm_cinn_cache_count(pdm_cinn_cache_counts *out);
 /* Read all entries; broken ones are removed. */
-PDM_MUST_USE pdm_status pdm_cache_verify(pdm_cache_counts *out);
+PDM_MUST_USE pdm_status pdm_cinn_cache_verify(pdm_cinn_cache_counts *out);
 /* Remove what was not used for longest until no more than that is left. */
-PDM_MUST_USE pdm_status pdm_cache_prune(uint64_t max_size, pdm_cache_counts *out);
+PDM_MUST_USE pdm_status pdm_cinn_cache_prune(uint64_t max_size, pdm_cinn_cache_counts *out);
 
 #endif

@@ -52,7 +52,7 @@ static pdm_status make_anew(pdm_cinn_kernel *kernel, const pdm_loop_fn *fn)
     PDM_TRY(backend->make(fn, &code, &size));
     const pdm_status status = backend->load(fn, code, size, &kernel->image);
     if (status == PDM_OK)
-        pdm_cache_store(&kernel->key, code, size);
+        pdm_cinn_cache_store(&kernel->key, code, size);
     free(code);
     return status;
 }
@@ -63,7 +63,7 @@ static pdm_status make(pdm_cinn_kernel *kernel, const pdm_loop_fn *fn, bool *out
     size_t size;
 
     *out_loaded = false;
-    PDM_TRY(pdm_cache_find(&kernel->key, &code, &size));
+    PDM_TRY(pdm_cinn_cache_find(&kernel->key, &code, &size));
     if (code) {
         const pdm_status status = kernel->backend->load(fn, code, size, &kernel->image);
         free(code);

@@ -35,7 +35,7 @@ static unsigned saved_registers(void)
     return a;
 }
 
-bool pdm_native_target(pdm_buf *out)
+bool pdm_cinn_native_target(pdm_buf *out)
 {
     enum { ALL = -1 };
     static const struct {
@@ -253,7 +253,7 @@ static bool relocate_all(object *o)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-static bool find_nests(const object *o, pdm_native *made)
+static bool find_nests(const object *o, pdm_cinn_native *made)
 {
     uint32_t found = 0;
 
@@ -262,9 +262,9 @@ static bool find_nests(const object *o, pdm_native *made)
         const unsigned char *address = address_of(o, &o->symbols[i]);
         char *end;
         if (!address || ELF64_ST_BIND(o->symbols[i].st_info) != STB_GLOBAL ||
-            strncmp(name, PDM_NATIVE_NEST, strlen(PDM_NATIVE_NEST)) != 0)
+            strncmp(name, PDM_CINN_NATIVE_NEST, strlen(PDM_CINN_NATIVE_NEST)) != 0)
             continue;
-        const unsigned long nest = strtoul(name + strlen(PDM_NATIVE_NEST), &end, 10);
+        const unsigned long nest = strtoul(name + strlen(PDM_CINN_NATIVE_NEST), &end, 10);
         if (*end || nest >= made->num_nests || made->nests[nest])
             return false;
         memcpy(&made->nests[nest], &address, sizeof address);
@@ -273,7 +273,7 @@ static bool find_nests(const object *o, pdm_native *made)
     return found == made->num_nests;
 }
 
-static bool place(object *o, pdm_native *made)
+static bool place(object *o, pdm_cinn_native *made)
 {
     void *map = mmap(NULL, o->end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -290,11 +290,11 @@ static bool place(object *o, pdm_native *made)
            mprotect(map, o->end, PROT_READ | PROT_EXEC) == 0;
 }
 
-pdm_status pdm_native_load(const void *data, size_t size, uint32_t num_nests,
-                           pdm_native **out_native)
+pdm_status pdm_cinn_native_load(const void *data, size_t size, uint32_t num_nests,
+                           pdm_cinn_native **out_native)
 {
     object o = {.data = data, .size = size};
-    pdm_native *made = calloc(1, sizeof *made + num_nests * sizeof made->nests[0]);
+    pdm_cinn_native *made = calloc(1, sizeof *made + num_nests * sizeof made->nests[0]);
 
     if (!made)
         return PDM_NOMEM;
@@ -303,14 +303,14 @@ pdm_status pdm_native_load(const void *data, size_t size, uint32_t num_nests,
                       lay_out(&o) && place(&o, made);
     free(o.places);
     if (!good) {
-        pdm_native_destroy(made);
+        pdm_cinn_native_destroy(made);
         return PDM_UNSUPPORTED;
     }
     *out_native = made;
     return PDM_OK;
 }
 
-void pdm_native_destroy(pdm_native *native)
+void pdm_cinn_native_destroy(pdm_cinn_native *native)
 {
     if (native && native->map)
         munmap(native->map, native->size);
@@ -319,20 +319,20 @@ void pdm_native_destroy(pdm_native *native)
 
 #else
 
-bool pdm_native_target(pdm_buf *out)
+bool pdm_cinn_native_target(pdm_buf *out)
 {
     (void)out;
     return false;
 }
 
-pdm_status pdm_native_load(const void *object, size_t size, uint32_t num_nests,
-                           pdm_native **out_native)
+pdm_status pdm_cinn_native_load(const void *object, size_t size, uint32_t num_nests,
+                           pdm_cinn_native **out_native)
 {
     (void)object, (void)size, (void)num_nests, (void)out_native;
     return PDM_UNSUPPORTED;
 }
 
-void pdm_native_destroy(pdm_native *native)
+void pdm_cinn_native_destroy(pdm_cinn_native *native)
 {
     (void)native;
 }

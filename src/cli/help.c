@@ -41,6 +41,10 @@ static const struct {
      "the program as a picture, subgraphs in colours"},
     {CLI_GRAPH, "pdmigrate graph old.pdmodel --extract parts",
      "writes parts/subgraph_0/inference.pdmodel and .pdiparams, and so on"},
+    {CLI_CACHE, "pdmigrate cache", "where compiled code is kept, and how much"},
+    {CLI_CACHE, "pdmigrate cache verify", "reads all of it; what is broken is removed"},
+    {CLI_CACHE, "pdmigrate cache prune --max-size 64M",
+     "removes what was not used for longest; clear removes all"},
 };
 
 static const struct {
@@ -48,7 +52,7 @@ static const struct {
     const char *what;
 } exit_codes[] = {
     {CLI_EXIT_OK, "fine"},
-    {CLI_EXIT_DIFFERENT, "verify: outputs differ (--allow-known: in other than known ways)"},
+    {CLI_EXIT_DIFFERENT, "verify: outputs differ (--allow-known: in other than known ways), or kept code is broken"},
     {CLI_EXIT_USAGE, "usage: options, inputs that do not fit, an output that exists"},
     {CLI_EXIT_INVALID, "the model is invalid"},
     {CLI_EXIT_UNSUPPORTED,
@@ -143,7 +147,7 @@ void cli_print_help(FILE *out, cli_command command)
     }
     fprintf(out, "\n%s\n\n", cli_commands[command].summary);
     for (size_t i = 0; i < COUNT(words); i++) {
-        if (command != CLI_CONVERT && !strcmp(words[i].term, "OUT"))
+        if ((command != CLI_CONVERT && !strcmp(words[i].term, "OUT")) || command == CLI_CACHE)
             continue;
         fprintf(out, "  %-11s ", words[i].term);
         print_wrapped(out, words[i].what, 14);

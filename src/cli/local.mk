@@ -8,6 +8,7 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/bisect.c \
 	src/cli/bisect.h \
 	src/cli/cli.h \
+	src/cli/cmd_cache.c \
 	src/cli/cmd_convert.c \
 	src/cli/cmd_graph.c \
 	src/cli/cmd_run.c \

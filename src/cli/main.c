@@ -100,6 +100,15 @@ static const command_fn commands[CLI_NUM_COMMANDS] = {
 #undef CMD
 };
 
+static pdm_status set_cache(const cli_options *options)
+{
+    const pdm_cache_options cache = {.size = sizeof cache,
+                                     .folder = options->arg[OPT_CACHE_DIR],
+                                     .off = options->has[OPT_NO_CACHE]};
+
+    return cache.folder || cache.off ? pdm_cache_set(&cache) : PDM_OK;
+}
+
 static int run(const cli_options *options, cli_report *report)
 {
     const pdm_context_options context_options = {
@@ -110,10 +119,14 @@ static int run(const cli_options *options, cli_report *report)
         .cancelled = cli_interrupted,
     };
     pdm_context *context = NULL;
-    const pdm_status status = pdm_context_create(&context_options, &context);
+    pdm_status status = pdm_context_create(&context_options, &context);
 
-    if (status != PDM_OK)
+    if (status == PDM_OK)
+        status = set_cache(options);
+    if (status != PDM_OK) {
+        pdm_context_destroy(context);
         return cli_failed(report, status);
+    }
     const int code = commands[options->command](context, options, report);
     pdm_context_destroy(context);
     return code;

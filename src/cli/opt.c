@@ -19,6 +19,7 @@ const cli_command_row cli_commands[CLI_NUM_COMMANDS] = {
 #define R (1u << CLI_RUN | 1u << CLI_RECORD)
 #define V (1u << CLI_VERIFY)
 #define G (1u << CLI_GRAPH)
+#define K (1u << CLI_CACHE)
 const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #define OPT(code, name, letter, arg, commands, help) {name, letter, arg, commands, help},
 #include "opts.def"
@@ -29,6 +30,7 @@ const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #undef R
 #undef V
 #undef G
+#undef K
 
 static const char see_help[] = "see pdmigrate --help";
 
@@ -250,6 +252,27 @@ static int take_number(cli_report *report, const cli_options *options, cli_opt o
     return 0;
 }
 
+/* A number of bytes: 500, 64K, 64M, 1G. */
+static int take_size(cli_report *report, const cli_options *options, cli_opt opt, uint64_t *out)
+{
+    static const char units[] = "KMG";
+    const char *text = options->arg[opt];
+    char *end;
+
+    if (!text)
+        return 0;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (*text < '0' || *text > '9' || errno || (*end && (!unit || end[1])) ||
+        value > UINT64_MAX >> shift)
+        return cli_usage(report, "write it like 500000, 64K, 64M or 1G", "--%s %s is no size",
+                         cli_opts[opt].name, text);
+    *out = (uint64_t)value << shift;
+    return 0;
+}
+
 static int take_float(cli_report *report, const cli_options *options, cli_opt opt, double *out)
 {
     const char *text = options->arg[opt];
@@ -367,10 +390,14 @@ static int check_values(cli_report *report, cli_options *out)
     if (out->has[OPT_KERNEL_SOURCE] && strcmp(out->arg[OPT_KERNEL_SOURCE], "cuda") != 0)
         return cli_usage(report, "it is cuda", "--kernel-source %s is not known",
                          out->arg[OPT_KERNEL_SOURCE]);
+    if (out->has[OPT_CACHE_DIR] && (out->has[OPT_NO_CACHE] || !*out->arg[OPT_CACHE_DIR]))
+        return cli_usage(report, NULL, "--cache-dir names a folder, and excludes --no-cache");
     int failed = check_run(report, out);
 
     if (!failed)
         failed = check_verify(report, out);
+    if (!failed)
+        failed = take_size(report, out, OPT_MAX_SIZE, &out->max_size);
     return failed ? failed : split_fetch(report, out);
 }
 
@@ -379,6 +406,10 @@ static int take_model(cli_report *report, cli_options *out, int count, char **wo
     char hint[80];
     const char *guess;
 
+    if (out->command == CLI_CACHE) {
+        out->model = count > 0 ? words[0] : NULL;
+        return count > 1 ? cli_usage(report, see_help, "one thing can be done with the cache") : 0;
+    }
     if (count == 0)
         return cli_usage(report, see_help, "no model is given");
     if (out->command == CLI_VERIFY && count == 2) {

@@ -43,7 +43,7 @@ typedef struct cli_options {
     cli_command command;
     bool has[CLI_NUM_OPTS];
     const char *arg[CLI_NUM_OPTS]; /* arguments of options; the last one counts */
-    const char *model;
+    const char *model;  /* cache: what to do, or NULL */
     const char *other;  /* verify: NEW, or NULL */
     const char **fetch; /* --fetch at its commas; malloc'ed, the names too (one block) */
     char *fetch_text;
@@ -53,7 +53,7 @@ typedef struct cli_options {
     size_t num_shapes;
     const char *io[CLI_MAX_IO]; /* arguments of --io */
     size_t num_io;
-    uint64_t seed, threads, max_iterations, max_ulp;
+    uint64_t seed, threads, max_iterations, max_ulp, max_size;
     pdm_kernels kernels;
     pdm_compiler compiler;
     double rtol, atol, cosine; /* -1: not given */

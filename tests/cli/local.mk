@@ -2,6 +2,7 @@
 cli_tests = \
 	tests/cli/atomic.sh \
 	tests/cli/bad.sh \
+	tests/cli/cache.sh \
 	tests/cli/existing.sh \
 	tests/cli/graph.sh \
 	tests/cli/inputs.sh \

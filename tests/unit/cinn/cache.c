@@ -110,12 +110,12 @@ END_TEST
 static void set_up(void)
 {
     scratch_make();
-    ck_assert_int_eq(pdm_cache_configure(scratch("kept"), false, 0), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_configure(scratch("kept"), false, 0), PDM_OK);
 }
 
 static void tear_down(void)
 {
-    ck_assert_int_eq(pdm_cache_configure(NULL, true, 0), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_configure(NULL, true, 0), PDM_OK);
     scratch_remove();
 }
 
@@ -135,7 +135,7 @@ static void put(int number, size_t size)
 
     while (data.size < size)
         pdm_buf_putc(&data, (char)('a' + number % 26));
-    pdm_cache_store(&key, data.data, data.size);
+    pdm_cinn_cache_store(&key, data.data, data.size);
     pdm_buf_deinit(&key);
     pdm_buf_deinit(&data);
 }
@@ -147,7 +147,7 @@ static bool there(int number)
     void *data;
     size_t size;
 
-    ck_assert_int_eq(pdm_cache_find(&key, &data, &size), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_find(&key, &data, &size), PDM_OK);
     const bool found = data != NULL;
     ck_assert(!found || (size >= want.size && !memcmp(data, want.data, want.size)));
     free(data);
@@ -156,11 +156,11 @@ static bool there(int number)
     return found;
 }
 
-static pdm_cache_counts counts(void)
+static pdm_cinn_cache_counts counts(void)
 {
-    pdm_cache_counts c;
+    pdm_cinn_cache_counts c;
 
-    ck_assert_int_eq(pdm_cache_count(&c), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_count(&c), PDM_OK);
     return c;
 }
 
@@ -215,7 +215,7 @@ static const char *only_entry(void)
 START_TEST(broken)
 {
     char whole[4096], file[4096];
-    pdm_cache_counts c;
+    pdm_cinn_cache_counts c;
 
     put(1, 40);
     char path[1024], other[1024];
@@ -237,7 +237,7 @@ START_TEST(broken)
         ck_assert_int_eq(write(out, file, length), (ssize_t)length);
         close(out);
         if (i % 2) {
-            ck_assert_int_eq(pdm_cache_verify(&c), PDM_OK);
+            ck_assert_int_eq(pdm_cinn_cache_verify(&c), PDM_OK);
             ck_assert_uint_eq(c.broken, i != 2 * size);
             ck_assert_uint_eq(c.removed, i != 2 * size);
         }
@@ -251,7 +251,7 @@ START_TEST(broken)
     snprintf(other, sizeof other, "%s", only_entry());
     ck_assert_int_eq(rename(other, path), 0);
     ck_assert(!there(1));
-    ck_assert_int_eq(pdm_cache_verify(&c), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_verify(&c), PDM_OK);
     ck_assert_uint_eq(c.broken, 1);
 }
 END_TEST
@@ -272,9 +272,9 @@ static void age(int seconds)
 
 START_TEST(bounded)
 {
-    pdm_cache_counts c;
+    pdm_cinn_cache_counts c;
 
-    ck_assert_int_eq(pdm_cache_configure(scratch("kept"), false, 100000), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_configure(scratch("kept"), false, 100000), PDM_OK);
     for (int i = 0; i < 9; i++) {
         put(i, 10000);
         age(4000);
@@ -285,10 +285,10 @@ START_TEST(bounded)
     put(10, 10000);
     ck_assert_uint_lt(counts().bytes, 100000);
     ck_assert(there(0) && !there(1) && there(9) && there(10));
-    ck_assert_int_eq(pdm_cache_prune(25000, &c), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_prune(25000, &c), PDM_OK);
     ck_assert_uint_eq(c.entries, 2);
     ck_assert_uint_le(c.bytes, 25000);
-    ck_assert_int_eq(pdm_cache_prune(0, &c), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_prune(0, &c), PDM_OK);
     ck_assert_uint_eq(c.entries, 0);
     ck_assert_uint_eq(c.removed, 2);
     ck_assert_int_eq(scratch_entries(), 1); /* the folder itself */
@@ -307,7 +307,7 @@ START_TEST(processes)
         if (children[p])
             continue;
         bool good = true;
-        pdm_cache_counts c;
+        pdm_cinn_cache_counts c;
         srand((unsigned)p);
         for (int t = 0; t < TURNS; t++) {
             const int n = rand() % KEYS;
@@ -316,9 +316,9 @@ START_TEST(processes)
             else
                 there(n);
             if (p == 0 && t % 10 == 0)
-                good = good && pdm_cache_prune(10000, &c) == PDM_OK;
+                good = good && pdm_cinn_cache_prune(10000, &c) == PDM_OK;
             if (p == 1 && t % 10 == 0)
-                good = good && pdm_cache_verify(&c) == PDM_OK && c.broken == 0;
+                good = good && pdm_cinn_cache_verify(&c) == PDM_OK && c.broken == 0;
         }
         _exit(good && !notes()[0] ? 0 : 1);
     }
@@ -326,8 +326,8 @@ START_TEST(processes)
         ck_assert_int_eq(waitpid(children[p], &status, 0), children[p]);
         ck_assert_int_eq(status, 0);
     }
-    pdm_cache_counts c;
-    ck_assert_int_eq(pdm_cache_verify(&c), PDM_OK);
+    pdm_cinn_cache_counts c;
+    ck_assert_int_eq(pdm_cinn_cache_verify(&c), PDM_OK);
     ck_assert_uint_eq(c.broken, 0);
     for (int n = 0; n < KEYS; n++)
         there(n);
@@ -346,8 +346,8 @@ START_TEST(full)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
     ck_assert(!there(1));
     ck_assert_ptr_nonnull(strstr(notes(), "kept: File too large"));
-    pdm_cache_counts c;
-    ck_assert_int_eq(pdm_cache_prune(0, &c), PDM_OK);
+    pdm_cinn_cache_counts c;
+    ck_assert_int_eq(pdm_cinn_cache_prune(0, &c), PDM_OK);
     ck_assert_uint_eq(c.removed, 0);
     ck_assert_int_eq(rmdir(scratch("kept")), 0); /* nothing was left in it */
 }
@@ -355,7 +355,7 @@ END_TEST
 
 START_TEST(distrusted)
 {
-    char reason[PDM_CACHE_REASON];
+    char reason[PDM_CINN_CACHE_REASON];
     pdm_buf path;
 
     ck_assert_int_eq(mkdir(scratch("kept"), 0700), 0);
@@ -364,18 +364,18 @@ START_TEST(distrusted)
     ck_assert(!there(1));
     ck_assert_ptr_nonnull(strstr(notes(), "others may write there"));
     pdm_buf_init(&path);
-    ck_assert_int_eq(pdm_cache_folder(&path, reason), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_folder(&path, reason), PDM_OK);
     ck_assert_ptr_nonnull(strstr(reason, "others may write there"));
     ck_assert_str_eq(path.data, scratch("kept"));
     pdm_buf_deinit(&path);
-    pdm_cache_counts c;
-    ck_assert_int_eq(pdm_cache_count(&c), PDM_IO);
+    pdm_cinn_cache_counts c;
+    ck_assert_int_eq(pdm_cinn_cache_count(&c), PDM_IO);
     /* A file is in its place; the folder around it is missing and cannot be made. */
     scratch_write("file", "", 0);
-    ck_assert_int_eq(pdm_cache_configure(scratch("file"), false, 0), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_configure(scratch("file"), false, 0), PDM_OK);
     ck_assert(!there(1));
     ck_assert_ptr_nonnull(strstr(notes(), "file: Not a directory"));
-    ck_assert_int_eq(pdm_cache_configure(scratch("file/kept"), false, 0), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_configure(scratch("file/kept"), false, 0), PDM_OK);
     ck_assert(!there(1));
     ck_assert_ptr_nonnull(strstr(notes(), "file/kept: Not a directory"));
 }
@@ -383,7 +383,7 @@ END_TEST
 
 START_TEST(off)
 {
-    ck_assert_int_eq(pdm_cache_configure(scratch("kept"), true, 0), PDM_OK);
+    ck_assert_int_eq(pdm_cinn_cache_configure(scratch("kept"), true, 0), PDM_OK);
     put(1, 0);
     ck_assert(!there(1));
     ck_assert_int_eq(scratch_entries(), 0);
@@ -462,15 +462,15 @@ START_TEST(hostile_objects)
 {
     const pdm_cinn_backend *backend = llvm();
     pdm_loop_fn *fn = make(&plain);
-    pdm_native *native;
+    pdm_cinn_native *native;
     void *code;
     size_t size;
 
     if (backend && backend->load) {
         ck_assert_int_eq(backend->make(fn, &code, &size), PDM_OK);
-        ck_assert_int_eq(pdm_native_load(code, size, 1, &native), PDM_OK);
-        pdm_native_destroy(native);
-        ck_assert_int_eq(pdm_native_load(code, size, 2, &native), PDM_UNSUPPORTED);
+        ck_assert_int_eq(pdm_cinn_native_load(code, size, 1, &native), PDM_OK);
+        pdm_cinn_native_destroy(native);
+        ck_assert_int_eq(pdm_cinn_native_load(code, size, 2, &native), PDM_UNSUPPORTED);
         char *copy = malloc(size);
         for (size_t i = 0; i < 2 * size; i++) {
             memcpy(copy, code, size);
@@ -478,8 +478,8 @@ START_TEST(hostile_objects)
                 copy[i] ^= (char)(1 << i % 8);
             char *exact = malloc(i < size ? size : i - size + 1);
             memcpy(exact, copy, i < size ? size : i - size);
-            if (pdm_native_load(exact, i < size ? size : i - size, 1, &native) == PDM_OK)
-                pdm_native_destroy(native);
+            if (pdm_cinn_native_load(exact, i < size ? size : i - size, 1, &native) == PDM_OK)
+                pdm_cinn_native_destroy(native);
             free(exact);
         }
         free(copy);
