@@ -168,6 +168,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/fast/dense.h \
 	src/exec/fast/dense_tile.h \
 	src/exec/fast/depthwise.c \
+	src/exec/fast/depthwise.h \
 	src/exec/fast/depthwise_tile.h \
 	src/exec/fast/dialect.def \
 	src/exec/fast/element.c \

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "exec/fast/conv_impl.h"
+#include "exec/fast/depthwise.h"
 #include "exec/fast/simd.h"
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
@@ -16,35 +16,38 @@ typedef struct tile {
     float *y;
     int64_t kernel[2], channels;
     int64_t x_row, x_tap, x_place, f_row, f_tap, y_place;
+    int64_t first, end, count; /* edges: places of the image that are there, places that are wanted */
 } tile;
 
 typedef void (*tile_fn)(const tile *t);
 
 typedef float vec4 __attribute__((vector_size(16), aligned(4), may_alias));
 
-#define LANES  4
-#define VECTOR vec4
+enum { PLACES = 8 };
+
+#define LANES      4
+#define VECTOR     vec4
+#define VECTORS    1
 #define TARGET
-#define NAME(places) portable_##places
-#define PLACES       4
+#define NAME(tile) portable_##tile
 #include "exec/fast/depthwise_tile.h"
 
 #if PDM_SIMD_X86
 typedef float vec8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vec16 __attribute__((vector_size(64), aligned(4), may_alias));
 
-#define LANES        8
-#define VECTOR       vec8
-#define TARGET       PDM_TARGET_AVX2
-#define NAME(places) avx2_##places
-#define PLACES       6
+#define LANES      8
+#define VECTOR     vec8
+#define VECTORS    1
+#define TARGET     PDM_TARGET_AVX2
+#define NAME(tile) avx2_##tile
 #include "exec/fast/depthwise_tile.h"
 
-#define LANES        16
-#define VECTOR       vec16
-#define TARGET       PDM_TARGET_AVX512
-#define NAME(places) avx512_##places
-#define PLACES       8
+#define LANES      16
+#define VECTOR     vec16
+#define VECTORS    2
+#define TARGET     PDM_TARGET_AVX512
+#define NAME(tile) avx512_##tile
 #include "exec/fast/depthwise_tile.h"
 #endif
 
@@ -62,16 +65,31 @@ static void narrow(const tile *t)
     }
 }
 
+/* rows: by width (3, 5), stride, and whether it is an edge. */
 typedef struct machine {
-    int lanes, places;
-    tile_fn wide, one;
+    int lanes;
+    tile_fn any, one, rows[2][2][2];
 } machine;
 
+#define MACHINE(name, lanes)                                                                       \
+    {                                                                                              \
+        lanes, name##_any, name##_one,                                                             \
+        {                                                                                          \
+            {{name##_3x1, name##_3x1_edge}, {name##_3x2, name##_3x2_edge}},                        \
+            {                                                                                      \
+                {name##_5x1, name##_5x1_edge},                                                     \
+                {                                                                                  \
+                    name##_5x2, name##_5x2_edge                                                    \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
 static const machine machines[] = {
-    [PDM_SIMD_PORTABLE] = {4, 4, portable_4, portable_1},
+    [PDM_SIMD_PORTABLE] = MACHINE(portable, 4),
 #if PDM_SIMD_X86
-    [PDM_SIMD_AVX2] = {8, 6, avx2_6, avx2_1},
-    [PDM_SIMD_AVX512] = {16, 8, avx512_8, avx512_1},
+    [PDM_SIMD_AVX2] = MACHINE(avx2, 8),
+    [PDM_SIMD_AVX512] = MACHINE(avx512, 16),
 #endif
 };
 
@@ -90,13 +108,6 @@ static const machine *machine_for(int64_t channels)
 /* Filters of so many floats stay in the first cache beside the image. */
 enum { GROUP_FLOATS = 4096 };
 
-typedef struct depthwise {
-    pdm_fast_conv c;
-    const machine *m;
-    int64_t group;     /* channels that are done in one go over a line */
-    int64_t inside[2]; /* places of a line whose whole kernel is on the image */
-} depthwise;
-
 /* The part of a kernel that is on the image: [*begin, *end) of n. */
 static void clip(int64_t at, int64_t dilation, int64_t size, int64_t n, int64_t *begin,
                  int64_t *end)
@@ -107,55 +118,86 @@ static void clip(int64_t at, int64_t dilation, int64_t size, int64_t n, int64_t 
     *begin = *begin < *end ? *begin : *end;
 }
 
-/* Places [at, at + count) of a line; all of one place's kernel that is on the image if count is 1.
- */
-static void run_places(const depthwise *d, const tile *line, int64_t at, int64_t count, tile_fn fn)
+/* Place `at` of a line, and those beside it that a tile has; all of one place's kernel that is on the image if
+ * count is 1. */
+static void run_places(const pdm_depthwise *d, tile t, int64_t at, int64_t count, tile_fn fn)
 {
-    const pdm_nn_window *w = &d->c.w;
+    const pdm_nn_window *w = &d->c->w;
     const int64_t x = at * w->stride[2] - w->before[2];
     int64_t begin = 0, end = w->kernel[2];
-    tile t = *line;
 
     if (count == 1)
         clip(x, w->dilation[2], w->in[2], w->kernel[2], &begin, &end);
     t.kernel[1] = end - begin;
     t.x += x * w->channels + begin * t.x_tap;
     t.f += begin * t.f_tap;
-    t.y += at * t.y_place;
     fn(&t);
 }
 
-static void run_group(const depthwise *d, const tile *line, int64_t row, int64_t first)
+/* Up to PLACES places, those at the edges too. */
+static void run_row(const pdm_depthwise *d, tile t, int64_t at, int64_t count, const tile_fn fn[2])
 {
-    const int64_t places = d->m->places, out = d->c.w.out[2];
-    const pdm_post *post = pdm_fast_conv_post(&d->c);
-    const bool wide = line->channels >= d->m->lanes;
+    const pdm_nn_window *w = &d->c->w;
+    const int64_t x = at * w->stride[2] - w->before[2], room = w->in[2] - x;
+    const int64_t span = (PLACES - 1) * w->stride[2] + w->kernel[2];
 
-    for (int64_t at = 0, count; at < out; at += count) {
-        count = wide && at >= d->inside[0] && at + places <= d->inside[1] ? places : 1;
-        run_places(d, line, at, count, count > 1 ? d->m->wide : wide ? d->m->one : narrow);
+    t.x += x * w->channels;
+    t.first = x < 0 ? -x : 0;
+    t.end = room < span ? room : span;
+    t.count = count;
+    fn[t.first > 0 || t.end < span || count < PLACES](&t);
+}
+
+static const tile_fn *row_tiles(const pdm_depthwise *d)
+{
+    const pdm_nn_window *w = &d->c->w;
+    const int64_t size = w->kernel[2], stride = w->stride[2];
+
+    if (w->dilation[2] != 1 || (size != 3 && size != 5) || (stride != 1 && stride != 2))
+        return NULL;
+    return d->m->rows[size == 5][stride == 2];
+}
+
+/* Channels [first, first + line->channels) of places; line->y: those of the first place. */
+static void run_group(const pdm_depthwise *d, const tile *line, int64_t row, int64_t begin,
+                      int64_t end, int64_t first)
+{
+    const pdm_post *post = pdm_fast_conv_post(d->c);
+    const bool wide = line->channels >= d->m->lanes;
+    const tile_fn *rows = wide ? row_tiles(d) : NULL;
+    tile t = *line;
+
+    for (int64_t at = begin, count; at < end; at += count, t.y += count * t.y_place) {
+        count = end - at < PLACES ? end - at : PLACES;
+        if (rows) {
+            run_row(d, t, at, count, rows);
+        } else {
+            const bool whole = count == PLACES && at >= d->inside[0] && at + count <= d->inside[1];
+            count = wide && whole ? count : 1;
+            run_places(d, t, at, count, count > 1 ? d->m->any : wide ? d->m->one : narrow);
+        }
         if (post)
-            pdm_post_apply(post, line->y + at * line->y_place, line->y_place, row + at, count,
-                           first, line->channels);
+            pdm_post_apply(post, t.y, t.y_place, row + at, count, first, t.channels);
     }
 }
 
-static void run_line(const depthwise *d, int64_t line)
+void pdm_depthwise_run(const pdm_depthwise *d, int64_t line, int64_t begin, int64_t end, float *y)
 {
-    const pdm_nn_window *w = &d->c.w;
-    const int64_t n = w->channels, y = line % w->out[1], image = line / w->out[1];
-    const int64_t top = y * w->stride[1] - w->before[1];
-    int64_t begin, end;
+    const pdm_fast_conv *conv = d->c;
+    const pdm_nn_window *w = &conv->w;
+    const int64_t n = w->channels, image = line / w->out[1];
+    const int64_t top = line % w->out[1] * w->stride[1] - w->before[1];
+    int64_t first, last;
 
-    clip(top, w->dilation[1], w->in[1], w->kernel[1], &begin, &end);
+    clip(top, w->dilation[1], w->in[1], w->kernel[1], &first, &last);
     for (int64_t c = 0, channels; c < n; c += channels) {
-        const int64_t first_row = top + begin * w->dilation[1];
+        const int64_t first_row = top + first * w->dilation[1];
         channels = n - c < d->group + d->m->lanes ? n - c : d->group; /* the last has a vector */
-        const tile t = {.x = d->c.x + (image * w->in[1] + first_row) * w->in[2] * n + c,
-                        .f = d->c.filter + begin * w->kernel[2] * n + c,
-                        .bias = d->c.bias ? d->c.bias + c : NULL,
-                        .y = d->c.y + line * w->out[2] * n + c,
-                        .kernel = {end - begin, 0},
+        const tile t = {.x = conv->x + (image * w->in[1] + first_row) * w->in[2] * n + c,
+                        .f = conv->filter + first * w->kernel[2] * n + c,
+                        .bias = conv->bias ? conv->bias + c : NULL,
+                        .y = y + c,
+                        .kernel = {last - first, 0},
                         .channels = channels,
                         .x_row = w->dilation[1] * w->in[2] * n,
                         .x_tap = w->dilation[2] * n,
@@ -163,30 +205,24 @@ static void run_line(const depthwise *d, int64_t line)
                         .f_row = w->kernel[2] * n,
                         .f_tap = n,
                         .y_place = n};
-        run_group(d, &t, line * w->out[2], c);
+        run_group(d, &t, line * w->out[2], begin, end, c);
     }
-}
-
-static void run_lines(void *arg, int64_t begin, int64_t end)
-{
-    for (int64_t line = begin; line < end; line++)
-        run_line(arg, line);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* Whole pairs of vectors. */
-static int64_t group_of(const depthwise *d)
+static int64_t group_of(const pdm_depthwise *d)
 {
-    const pdm_nn_window *w = &d->c.w;
+    const pdm_nn_window *w = &d->c->w;
     const int64_t pair = 2 * d->m->lanes, most = GROUP_FLOATS / (w->kernel[1] * w->kernel[2]);
 
     return most < pair ? pair : most / pair * pair;
 }
 
-static void find_inside(depthwise *d)
+static void find_inside(pdm_depthwise *d)
 {
-    const pdm_nn_window *w = &d->c.w;
+    const pdm_nn_window *w = &d->c->w;
     const int64_t stride = w->stride[2], before = w->before[2];
     const int64_t last = w->in[2] + before - w->dilation[2] * (w->kernel[2] - 1) - 1;
 
@@ -195,22 +231,40 @@ static void find_inside(depthwise *d)
     d->inside[1] = d->inside[1] < w->out[2] ? d->inside[1] : w->out[2];
 }
 
+bool pdm_depthwise_begin(pdm_k *k, pdm_depthwise *d, const pdm_fast_conv *c)
+{
+    if (!pdm_fast_conv_filter_is(k, c->w.kernel[1] * c->w.kernel[2] * c->channels))
+        return false;
+    if (c->in_group != 1 || c->groups != c->channels) {
+        pdm_k_fail(k, "the filter is none of a depthwise convolution");
+        return false;
+    }
+    d->c = c;
+    d->m = machine_for(c->channels);
+    d->group = group_of(d);
+    find_inside(d);
+    return true;
+}
+
+static void run_lines(void *arg, int64_t begin, int64_t end)
+{
+    const pdm_depthwise *d = arg;
+    const int64_t width = d->c->w.out[2];
+
+    for (int64_t line = begin; line < end; line++)
+        pdm_depthwise_run(d, line, 0, width, d->c->y + line * width * d->c->channels);
+}
+
 pdm_status pdm_kernel_fast_depthwise_conv2d(pdm_k *k)
 {
-    depthwise d = {0};
-    pdm_fast_conv *c = &d.c;
+    pdm_fast_conv c;
+    pdm_depthwise d;
 
-    if (!pdm_fast_conv_begin(k, c) ||
-        !pdm_fast_conv_filter_is(k, c->w.kernel[1] * c->w.kernel[2] * c->channels))
+    if (!pdm_fast_conv_begin(k, &c) || !pdm_depthwise_begin(k, &d, &c))
         return k->status;
-    if (c->in_group != 1 || c->groups != c->channels)
-        return pdm_k_fail(k, "the filter is none of a depthwise convolution");
-    if (c->y) {
-        d.m = machine_for(c->channels);
-        const int64_t line = c->w.out[2] * c->channels * c->w.kernel[1] * c->w.kernel[2];
-        d.group = group_of(&d);
-        find_inside(&d);
-        pdm_k_parallel(k, c->w.batch * c->w.out[1], 1 + 100000 / (line + 1), run_lines, &d);
+    if (c.y) {
+        const int64_t line = c.w.out[2] * c.channels * c.w.kernel[1] * c.w.kernel[2];
+        pdm_k_parallel(k, c.w.batch * c.w.out[1], 1 + 100000 / (line + 1), run_lines, &d);
     }
-    return pdm_fast_conv_end(k, c);
+    return pdm_fast_conv_end(k, &c);
 }
