@@ -178,6 +178,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/fast/post.c \
 	src/exec/fast/post.h \
 	src/exec/fast/product.def \
+	src/exec/fast/separable.c \
 	src/exec/fast/simd.c \
 	src/exec/fast/simd.h \
 	src/exec/fast/vmath.h
@@ -188,7 +189,8 @@ libpdm_exec_la_SOURCES += \
 	src/exec/lower/layout.c \
 	src/exec/lower/lower.c \
 	src/exec/lower/lower.h \
-	src/exec/lower/lower_impl.h
+	src/exec/lower/lower_impl.h \
+	src/exec/lower/separable.c
 
 # fast kernels of single ops
 libpdm_exec_la_SOURCES += \

@@ -68,7 +68,7 @@ static bool read_window(pdm_k *k, pdm_fast_conv *c)
     return true;
 }
 
-bool pdm_fast_conv_begin(pdm_k *k, pdm_fast_conv *c)
+bool pdm_fast_conv_read(pdm_k *k, pdm_fast_conv *c)
 {
     const pdm_tensor *x = pdm_k_in(k, 0), *filter = pdm_k_in(k, 1), *bias = pdm_k_in_opt(k, 2);
     uint64_t count;
@@ -84,8 +84,14 @@ bool pdm_fast_conv_begin(pdm_k *k, pdm_fast_conv *c)
     c->x = x->data;
     c->filter = filter->data;
     c->bias = bias ? bias->data : NULL;
-    if (!pdm_post_read(k, 3, 4, c->dims, &c->post))
+    return true;
+}
+
+bool pdm_fast_conv_begin(pdm_k *k, pdm_fast_conv *c)
+{
+    if (!pdm_fast_conv_read(k, c) || !pdm_post_read(k, 3, 4, c->dims, &c->post))
         return false;
+    const int64_t count = c->dims[0] * c->dims[1] * c->dims[2] * c->dims[3];
     c->y = c->post.grows ? pdm_k_temp(k, (size_t)count * sizeof *c->y)
                          : pdm_k_out(k, 0, PDM_F32, 4, c->dims);
     if (count == 0)

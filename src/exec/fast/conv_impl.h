@@ -15,6 +15,8 @@ typedef struct pdm_fast_conv {
     float *y;        /* where it is computed; NULL: there is nothing to do */
 } pdm_fast_conv;
 
+/* Read the call but for its steps. */
+bool pdm_fast_conv_read(pdm_k *k, pdm_fast_conv *c);
 /* Read the call and make the result. */
 bool pdm_fast_conv_begin(pdm_k *k, pdm_fast_conv *c);
 /* Fails the call unless the packed filter has so many floats. */

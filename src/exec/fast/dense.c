@@ -175,6 +175,18 @@ void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, i
     }
 }
 
+const float *pdm_dense_bias(pdm_k *k, const float *bias, int64_t cols)
+{
+    const int64_t padded = pdm_dense_padded(cols);
+    float *to = pdm_k_temp(k, (size_t)padded * sizeof *to);
+
+    if (!to)
+        return NULL;
+    memcpy(to, bias, (size_t)cols * sizeof *to);
+    memset(to + cols, 0, (size_t)(padded - cols) * sizeof *to);
+    return to;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static const float zeros[MAX_VECTORS * 16];

@@ -22,6 +22,9 @@ int pdm_dense_panels(int64_t cols);     /* panels */
 void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, int64_t depth,
                     int64_t cols, float *to);
 
+/* A bias for weights that are packed: a copy with zeros past the end, until the call returns; NULL: it failed. */
+const float *pdm_dense_bias(pdm_k *k, const float *bias, int64_t cols);
+
 typedef struct pdm_dense {
     int64_t depth, cols;
     const float *weights; /* packed */

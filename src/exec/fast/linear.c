@@ -40,18 +40,6 @@ static void multiply(pdm_k *k, product *p)
     pdm_k_parallel(k, p->blocks * p->parts, 1 + 100000 / (work + 1), run_units, p);
 }
 
-static const float *padded_bias(pdm_k *k, const float *bias, int64_t cols)
-{
-    const int64_t padded = pdm_dense_padded(cols);
-    float *to = pdm_k_temp(k, (size_t)padded * sizeof *to);
-
-    if (!to)
-        return NULL;
-    memcpy(to, bias, (size_t)cols * sizeof *to);
-    memset(to + cols, 0, (size_t)(padded - cols) * sizeof *to);
-    return to;
-}
-
 /* ---- fast.linear ----------------------------------------------------------------------------- */
 
 static bool read_linear(pdm_k *k, int64_t cols, int64_t dims[PDM_MAX_RANK])
@@ -95,7 +83,7 @@ pdm_status pdm_kernel_fast_linear(pdm_k *k)
                  .dense = {.depth = x->dims[x->rank - 1],
                            .cols = cols,
                            .weights = pdm_k_in(k, 1)->data,
-                           .bias = bias ? padded_bias(k, bias->data, cols) : NULL,
+                           .bias = bias ? pdm_dense_bias(k, bias->data, cols) : NULL,
                            .y = y,
                            .stride = cols,
                            .post = post.count > 0 && !post.grows ? &post : NULL}};

@@ -7,11 +7,11 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool read_kinds(pdm_k *k, pdm_post *post)
+static bool read_kinds(pdm_k *k, const char *kinds_name, const char *args_name, pdm_post *post)
 {
     int64_t kinds[PDM_K_MAX_INTS];
     double args[PDM_K_MAX_INTS];
-    const size_t count = pdm_k_ints(k, "post", kinds), num_args = pdm_k_floats(k, "post_args", args);
+    const size_t count = pdm_k_ints(k, kinds_name, kinds), num_args = pdm_k_floats(k, args_name, args);
 
     if (!PDM_K_OK(k))
         return false;
@@ -160,12 +160,18 @@ static void merge(pdm_post *post)
 
 bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_post *post)
 {
+    return pdm_post_read_named(k, "post", "post_args", first, rank, dims, post);
+}
+
+bool pdm_post_read_named(pdm_k *k, const char *kinds, const char *args, size_t first, int rank,
+                         const int64_t *dims, pdm_post *post)
+{
     size_t next = first;
     uint64_t count;
 
     post->rank = rank;
     memcpy(post->dims, dims, (size_t)rank * sizeof *dims);
-    if (!read_kinds(k, post))
+    if (!read_kinds(k, kinds, args, post))
         return false;
     for (int i = 0; i < post->count; i++) {
         const pdm_tensor *y = pdm_post_has_operand(post->steps[i].kind) ? operand(k, next++) : NULL;
@@ -176,6 +182,7 @@ bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_po
         pdm_k_fail(k, "the result is too large");
         return false;
     }
+    post->num_others = next - first;
     count_rows(post);
     post->grows = !same_dims(rank, dims, post);
     next = first;

@@ -62,6 +62,7 @@ typedef struct pdm_post {
     int64_t dims[PDM_MAX_RANK];
     int64_t channels, rows, image_rows; /* image_rows: rows with one index of the first dim */
     bool grows;                         /* the result is larger than what the op computes */
+    size_t num_others;                  /* operands of the call that are the steps' */
 } pdm_post;
 
 /*
@@ -69,6 +70,9 @@ typedef struct pdm_post {
  * `first`. Gives the dims of the result in post->dims. False: the call has failed.
  */
 bool pdm_post_read(pdm_k *k, size_t first, int rank, const int64_t *dims, pdm_post *post);
+/* The same with attributes of other names. */
+bool pdm_post_read_named(pdm_k *k, const char *kinds, const char *args, size_t first, int rank,
+                         const int64_t *dims, pdm_post *post);
 /* The steps on channels [c0, c0 + n) of rows [row, row + rows); y: the first of them, stride in
  * floats. */
 void pdm_post_apply(const pdm_post *post, float *y, int64_t stride, int64_t row, int64_t rows,

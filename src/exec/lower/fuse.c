@@ -553,6 +553,7 @@ static void fuse_products(pdm_lower *l, pdm_ir_block *block)
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block)
 {
     fuse_products(l, block);
+    pdm_lower_separable(l, block);
     for (pdm_ir_op *op = block->first, *next; op && l->status == PDM_OK; op = next) {
         next = op->next;
         for (uint32_t i = 0; i < op->num_regions; i++) {

@@ -88,7 +88,9 @@ static int tensor(writer *w, int rank, const int *d, double step, double size, c
     return v + 4;
 }
 
-static int unary(writer *w, int x)
+enum { UNARIES = 10, UNARIES_TAKEN = 9 }; /* taken: by products before them */
+
+static int unary_of(writer *w, int x, int which)
 {
     static const char *const ops[] = {"relu\" (%v%d) {}",
                                       "hardswish\" (%v%d) {}",
@@ -100,12 +102,17 @@ static int unary(writer *w, int x)
                                       "leaky_relu\" (%v%d) {negative_slope:f64(0.1)}",
                                       "hardsigmoid\" (%v%d) {slope:0.2,offset:0.5}",
                                       "abs\" (%v%d) {}"};
-    const char *op = ops[pick(w, 0, 9)];
+    const char *op = ops[which];
     const char *at = strstr(op, "%v%d");
 
     pdm_buf_printf(&w->text, "(%%v%d) = \"pd_op.%.*s%%v%d%s : (" IMAGE ") -> " IMAGE "\n", w->values,
                    (int)(at - op), op, x, at + 4);
     return w->values++;
+}
+
+static int unary(writer *w, int x)
+{
+    return unary_of(w, x, pick(w, 0, UNARIES - 1));
 }
 
 static int binary(writer *w, const char *op, int x, const char *x_type, int y, const char *y_type)
@@ -132,6 +139,15 @@ static int per_channel(writer *w, int channels, char type[64])
     if (w->last)
         return pick(w, 0, 1) ? tensor(w, 4, forms[2], 1.3, 1, type) : tensor(w, 1, forms[3], 1.3, 1, type);
     return pick(w, 0, 1) ? tensor(w, 4, forms[0], 1.3, 1, type) : tensor(w, 3, forms[1], 1.3, 1, type);
+}
+
+static int with_numbers(writer *w, int x, int channels)
+{
+    char type[64];
+    const int y = pick(w, 0, 1) ? per_channel(w, channels, type)
+                                : tensor(w, 1, (const int[]){1}, 2.1, 1, type);
+
+    return binary(w, pick(w, 0, 1) ? "add" : "multiply", x, IMAGE, y, type);
 }
 
 static int conv(writer *w, int x, int in, int out, int groups, int kernel, const char *window)
@@ -220,6 +236,35 @@ static void write_program(writer *w, int channels)
     fetch(w, unary(w, x));
 }
 
+/* A depthwise convolution and one with kernel 1: all kernels, strides, paddings and dilations that there may be. */
+static void write_separable(writer *w, int channels)
+{
+    static const int kernels[] = {3, 5, 3, 5, 1, 2, 4};
+    const int kernel = kernels[pick(w, 0, 6)], stride = pick(w, 1, 2), out = pick(w, 1, 70);
+    const int most = kernel < 4 ? 2 : 1; /* the smallest image has 9 places */
+    char window[128];
+
+    pdm_buf_printf(&w->text,
+                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
+                   "() -> " IMAGE "\n",
+                   PLACE);
+    w->values = 1;
+    snprintf(window, sizeof window, "strides:[%d,%d],dilations:[%d,%d],paddings:[%d,%d,%d,%d]",
+             pick(w, 1, 3), pick(w, 0, 4) ? stride : 3, pick(w, 1, most), pick(w, 0, 3) ? 1 : most,
+             pick(w, 0, 3), pick(w, 0, 3), pick(w, 0, 3), pick(w, 0, 3));
+    int x = conv(w, 0, channels, channels, channels, kernel, window);
+    for (int i = pick(w, 0, 2); i > 0; i--)
+        x = pick(w, 0, 1) ? unary_of(w, x, pick(w, 0, UNARIES_TAKEN - 1)) : with_numbers(w, x, channels);
+    window_of(w, 1, true, window);
+    x = conv(w, x, channels, out, 1, 1, window);
+    const int other = x;
+    for (int i = pick(w, 0, 2); i > 0; i--)
+        x = pick(w, 0, 1) ? unary(w, x) : with_numbers(w, x, out);
+    if (pick(w, 0, 3) == 0)
+        x = binary(w, "add", x, IMAGE, other, IMAGE);
+    fetch(w, x);
+}
+
 /* Two branches joined, kernels side by side, a product with a matrix; all that was turned is fetched. */
 static void write_joined(writer *w, int channels)
 {
@@ -292,7 +337,8 @@ static void hear(void *user, const pdm_diagnostic *d)
     snprintf(user, 512, "%s", d->message);
 }
 
-static void run_plan(const pdm_ir_module *module, bool fast, unsigned threads,
+/* Counts the instructions whose ops' names begin so. */
+static void run_plan(const pdm_ir_module *module, bool fast, unsigned threads, const char *names,
                      const pdm_tensor *input, result *out, size_t *out_kernels)
 {
     const pdm_exec_plan_options how = {.fast = fast};
@@ -315,7 +361,7 @@ static void run_plan(const pdm_ir_module *module, bool fast, unsigned threads,
         ck_assert_int_eq(
             pdm_tensor_copy(&out->outputs[i], &pdm_exec_output(session, i)->tensor), PDM_OK);
     for (size_t i = 0; i < plan->top->num_instrs; i++)
-        *out_kernels += !strncmp(pdm_ir_op_name(plan->top->instrs[i].op), "fast.", 5);
+        *out_kernels += !strncmp(pdm_ir_op_name(plan->top->instrs[i].op), names, strlen(names));
     pdm_exec_session_destroy(session);
     pdm_exec_plan_destroy(plan);
     pdm_pool_destroy(pool);
@@ -343,7 +389,7 @@ static void compare(const result *got, const result *want, double tolerance, con
     }
 }
 
-static void check_program(const char *text, const int64_t dims[4], size_t least)
+static void check_program(const char *text, const int64_t dims[4], const char *names, size_t least)
 {
     pdm_ir_context *context;
     pdm_ir_module *module;
@@ -362,11 +408,11 @@ static void check_program(const char *text, const int64_t dims[4], size_t least)
     pdm_rng_seed(&rng, 7);
     for (int64_t i = 0; i < pdm_tensor_count(&x); i++)
         ((float *)x.data)[i] = (float)(2 * pdm_rng_uniform(&rng) - 1);
-    run_plan(module, false, 1, &x, &want, &none);
-    run_plan(module, true, 1, &x, &alone, &kernels);
-    run_plan(module, true, 3, &x, &shared, &kernels);
+    run_plan(module, false, 1, names, &x, &want, &none);
+    run_plan(module, true, 1, names, &x, &alone, &kernels);
+    run_plan(module, true, 3, names, &x, &shared, &kernels);
     ck_assert_uint_eq(none, 0);
-    ck_assert_msg(kernels >= 2 * least, "%zu ops were lowered in %.3000s", kernels / 2, text);
+    ck_assert_msg(kernels >= 2 * least, "%zu ops are %s in %.3000s", kernels / 2, names, text);
     compare(&alone, &want, 1e-5, text);
     compare(&shared, &alone, 0, text);
     drop(&want);
@@ -377,13 +423,14 @@ static void check_program(const char *text, const int64_t dims[4], size_t least)
     pdm_ir_context_destroy(context);
 }
 
-static void check_random(int i, uint64_t seed, void (*write)(writer *w, int channels), size_t least)
+static void check_random(int i, uint64_t seed, void (*write)(writer *w, int channels), int channels,
+                         const char *names, size_t least)
 {
     /* Each test is a process of its own, which finds out about the machine once. */
     setenv("PDMIGRATE_SIMD", (const char *[]){"portable", "avx2", "avx512"}[i % 3], 1);
     writer w = {.random = (uint64_t)i * 977 + seed};
-    const int channels = pick(&w, 1, 50);
 
+    channels = pick(&w, channels, 50);
     pick(&w, 0, 1);
     w.last = pick(&w, 0, 3) == 0;
     pdm_buf_init(&w.text);
@@ -393,19 +440,25 @@ static void check_random(int i, uint64_t seed, void (*write)(writer *w, int chan
     const int height = pick(&w, 9, 20), width = pick(&w, 9, 40), batch = i % 10 == 9 ? 0 : pick(&w, 1, 2);
     const int64_t first[4] = {batch, channels, height, width};
     const int64_t last[4] = {batch, height, width, channels};
-    check_program((const char *)w.text.data, w.last ? last : first, least);
+    check_program((const char *)w.text.data, w.last ? last : first, names, least);
     pdm_buf_deinit(&w.text);
 }
 
 START_TEST(convolutions)
 {
-    check_random(_i, 5, write_program, 2);
+    check_random(_i, 5, write_program, 1, "fast.", 2);
+}
+END_TEST
+
+START_TEST(separable)
+{
+    check_random(_i, 2, write_separable, 2, "fast.separable_conv2d", 1);
 }
 END_TEST
 
 START_TEST(joined)
 {
-    check_random(_i, 8, write_joined, 4);
+    check_random(_i, 8, write_joined, 1, "fast.", 4);
 }
 END_TEST
 
@@ -420,8 +473,10 @@ Suite *pdm_suite_lower(void)
     tcase_set_timeout(more, 240);
     tcase_add_loop_test(tc, convolutions, 0, 2);
     tcase_add_loop_test(tc, joined, 0, 2);
+    tcase_add_loop_test(tc, separable, 0, 2);
     tcase_add_loop_test(more, convolutions, 2, 3 * PROGRAMS);
     tcase_add_loop_test(more, joined, 2, PROGRAMS);
+    tcase_add_loop_test(more, separable, 2, 3 * PROGRAMS);
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, more);
     return suite;
