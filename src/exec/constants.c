@@ -2,15 +2,16 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
+
 static pdm_ir_attr op_attr(void *self, const char *name)
 {
     return pdm_ir_op_attr(self, name);
 }
 
-pdm_status pdm_exec_compute(const pdm_ir_op *op, pdm_kernel_fn fn, pdm_kernel_fn reference,
-                            const pdm_exec_operands *operands)
+static pdm_k call_of(const pdm_ir_op *op, pdm_kernel_fn reference, const pdm_exec_operands *operands)
 {
-    pdm_k k = {.op = pdm_ir_op_name(op),
+    return (pdm_k) {.op = pdm_ir_op_name(op),
                .desc = op->info->desc,
                .in = operands->in,
                .num_in = operands->num_in,
@@ -18,12 +19,24 @@ pdm_status pdm_exec_compute(const pdm_ir_op *op, pdm_kernel_fn fn, pdm_kernel_fn
                .num_out = operands->num_out,
                .attrs = {op_attr, (void *)(uintptr_t)op},
                .reference = reference};
-    pdm_status status = fn(&k);
+}
+
+static pdm_status finish(pdm_k *k, pdm_kernel_fn fn)
+{
+    pdm_status status = fn(k);
 
     if (status == PDM_OK)
-        status = k.status;
-    pdm_k_end(&k);
+        status = k->status;
+    pdm_k_end(k);
     return status;
+}
+
+pdm_status pdm_exec_compute(const pdm_ir_op *op, pdm_kernel_fn fn, pdm_kernel_fn reference,
+                            const pdm_exec_operands *operands)
+{
+    pdm_k k = call_of(op, reference, operands);
+
+    return finish(&k, fn);
 }
 
 /* ---- for passes ------------------------------------------------------------------------------ */
@@ -84,6 +97,27 @@ static void unbind(frame *f, const pdm_ir_op *op, const size_t *counts)
     free(f->element_refs);
 }
 
+/* Declared types may lie: a result that is much larger than its op declares is not made at all. */
+static pdm_status allocate(void *self, size_t index, pdm_tensor *tensor, pdm_dtype dtype, int rank,
+                           const int64_t *dims)
+{
+    enum { SMALL = 1 << 20 };
+    const pdm_ir_op *op = self;
+    const pdm_ir_type type = index < op->num_results ? pdm_ir_op_result(op, (uint32_t)index)->type : NULL;
+    uint64_t count, bytes, declared = 0;
+
+    if (!pdm_count_elements(dims, (size_t)rank, &count) ||
+        !pdm_mul_u64(count, pdm_dtype_size(dtype), &bytes))
+        return PDM_UNSUPPORTED;
+    /* Of dims that are not known nothing is declared. */
+    if (pdm_ir_type_is_tensor(type) &&
+        (!pdm_count_elements(type->dims, type->rank, &count) ||
+         !pdm_mul_u64(count, pdm_dtype_size(type->dtype), &declared)))
+        declared = 0;
+    return bytes > SMALL && bytes > declared ? PDM_UNSUPPORTED
+                                             : pdm_tensor_alloc(tensor, dtype, rank, dims);
+}
+
 pdm_status pdm_exec_constants_compute(void *user, const pdm_ir_op *op, const pdm_tensor *const *in,
                                       const size_t *counts, pdm_tensor *const *out)
 {
@@ -96,10 +130,14 @@ pdm_status pdm_exec_constants_compute(void *user, const pdm_ir_op *op, const pdm
     pdm_status status = bind(&f, op, in, counts) ? PDM_OK : PDM_NOMEM;
     for (uint32_t i = 0; i < op->num_results; i++)
         f.out_refs[i] = out[i] ? &f.out[i] : NULL;
-    if (status == PDM_OK)
-        status = pdm_exec_compute(op, fn, NULL,
-                                  &(pdm_exec_operands){f.in_refs, op->num_operands, f.out_refs,
-                                                       op->num_results});
+    if (status == PDM_OK) {
+        pdm_k k = call_of(op, NULL,
+                          &(pdm_exec_operands){f.in_refs, op->num_operands, f.out_refs,
+                                               op->num_results});
+        k.alloc = allocate;
+        k.alloc_self = (void *)(uintptr_t)op;
+        status = finish(&k, fn);
+    }
     for (uint32_t i = 0; status == PDM_OK && i < op->num_results; i++) {
         if (out[i] && f.out[i].kind == PDM_VALUE_TENSOR)
             pdm_tensor_ref(out[i], &f.out[i].tensor);
