@@ -1,4 +1,4 @@
-# Benchmarks: `make bench` runs convert.py and run.py, which build the helpers that they need; bench/phases is for whoever wants
+# Benchmarks: `make bench` runs convert.py, run.py and compile.py, which build the helpers that they need; bench/phases is for whoever wants
 # to know where the time of a conversion goes.
 EXTRA_PROGRAMS = bench/measure bench/translate bench/phases bench/session
 CLEANFILES += $(EXTRA_PROGRAMS)
@@ -17,6 +17,7 @@ bench_phases_LDADD = $(PDM_API_LIBS)
 bench_phases_SOURCES = bench/phases.c
 
 EXTRA_DIST += \
+	bench/compile.py \
 	bench/convert.py \
 	bench/official_route.py \
 	bench/openvino-setup \
@@ -27,4 +28,5 @@ EXTRA_DIST += \
 bench: all
 	$(top_srcdir)/bench/convert.py $(top_builddir)
 	$(top_srcdir)/bench/run.py $(top_builddir)
+	$(top_srcdir)/bench/compile.py $(top_builddir)
 .PHONY: bench
