@@ -93,14 +93,11 @@ static pdm_status edge(grouping *g, uint32_t producer, uint32_t user, bool apart
 /* What an op reads, and what is read inside of it. */
 static pdm_status edges_of(grouping *g, const pdm_ir_op *op, uint32_t user)
 {
-    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
-    const uint32_t outside = rule ? rule->outside : 0;
-
     for (uint32_t i = 0; i < op->num_operands; i++) {
         const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
         const pdm_ir_op *maker = v ? pdm_ir_value_op(v) : NULL;
         if (maker)
-            PDM_TRY(edge(g, number_of(g, maker), user, outside & 1U << i));
+            PDM_TRY(edge(g, number_of(g, maker), user, pdm_cinn_from_outside(op, i)));
     }
     for (uint32_t i = 0; i < op->num_regions; i++) {
         for (const pdm_ir_block *b = pdm_ir_op_region(op, i)->first; b; b = b->next) {
@@ -111,17 +108,36 @@ static pdm_status edges_of(grouping *g, const pdm_ir_op *op, uint32_t user)
     return PDM_OK;
 }
 
+/* Whether all that takes a vector apart is in the same segment. */
+static bool users_are_near(const grouping *g, const node *split)
+{
+    for (const pdm_ir_use *use = pdm_ir_value_first_use(pdm_ir_op_result(split->op, 0)); use;
+         use = use->next) {
+        const uint32_t n = number_of(g, use->owner);
+        if (n == NONE || g->nodes[n].segment != split->segment || pdm_map_find(&g->constants, use->owner))
+            return false;
+    }
+    return true;
+}
+
 static void find_hosts(grouping *g)
 {
     for (uint32_t i = 0; i < g->count; i++) {
         node *me = &g->nodes[i];
+        if (pdm_cinn_is_taken_apart(me->op) && !pdm_map_find(&g->constants, me->op))
+            me->eligible = users_are_near(g, me);
+    }
+    for (uint32_t i = 0; i < g->count; i++) {
+        node *me = &g->nodes[i];
         const pdm_ir_op *host = pdm_cinn_host(me->op);
         const uint32_t n = host ? number_of(g, host) : NONE;
-        if (n == NONE || !g->nodes[n].eligible || g->nodes[n].segment != me->segment ||
-            pdm_map_find(&g->constants, me->op))
-            continue;
-        me->eligible = true;
-        me->host = n;
+        const bool combine = PDM_IR_IS(me->op, builtin, combine);
+        const bool near = n != NONE && g->nodes[n].eligible && g->nodes[n].segment == me->segment &&
+                          !pdm_map_find(&g->constants, me->op);
+        if (combine || me->eligible) {
+            me->eligible = near || (me->eligible && !pdm_cinn_needs_host(me->op));
+            me->host = near ? n : NONE;
+        }
     }
 }
 
@@ -245,6 +261,13 @@ typedef struct part {
     uint32_t unit;       /* its number + 1; 0: none yet */
 } part;
 
+static bool is_view(const pdm_ir_op *op)
+{
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+
+    return rule && rule->kind == PDM_CINN_VIEW;
+}
+
 /* Cut what is connected into parts: in program order, so that parts do not wait for each other in a
  * ring. current: room for a number a node. */
 static void cut(grouping *g, part *parts, uint32_t *part_of, uint32_t *current)
@@ -263,7 +286,7 @@ static void cut(grouping *g, part *parts, uint32_t *part_of, uint32_t *current)
         parts[*at].size++;
         parts[*at].only = i;
         if (g->nodes[i].eligible)
-            parts[*at].work += g->single || pdm_cinn_rule_of(g->nodes[i].op)->kind != PDM_CINN_VIEW;
+            parts[*at].work += g->single || !is_view(g->nodes[i].op);
     }
     for (uint32_t i = 0; i < g->count; i++) {
         if (g->nodes[i].host != NONE)

@@ -101,7 +101,7 @@ static pdm_status count(void *user, pdm_ir_op *op)
     c->stats.groups += pdm_cinn_is_group(op);
     if (pdm_cinn_is_constant(&c->constants, op))
         return pdm_map_put(&c->constants, op) ? PDM_OK : PDM_NOMEM;
-    if (is_silent(op))
+    if (is_silent(op) || pdm_ir_op_attr(op, "part"))
         return PDM_OK;
     c->stats.ops++;
     c->stats.grouped += grouped;

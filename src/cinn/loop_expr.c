@@ -157,13 +157,18 @@ const pdm_loop_expr *pdm_loop_var(pdm_loop_fn *fn, uint32_t var)
 
 const pdm_loop_expr *pdm_loop_add_symbol(pdm_loop_fn *fn, uint32_t input, uint32_t axis)
 {
-    const pdm_loop_symbol symbol = {input, axis};
+    const pdm_loop_symbol symbol = {.input = input, .axis = axis};
 
     if (fn->status != PDM_OK)
         return NULL;
     if (!PDM_VEC_PUSH(&fn->symbols, symbol))
         return fail(fn, PDM_NOMEM);
     return numbered(fn, PDM_LOOP_SYMBOL, (uint32_t)(fn->symbols.n - 1));
+}
+
+const pdm_loop_expr *pdm_loop_symbol_at(pdm_loop_fn *fn, uint32_t number)
+{
+    return numbered(fn, PDM_LOOP_SYMBOL, number);
 }
 
 const pdm_loop_expr *pdm_loop_load(pdm_loop_fn *fn, uint32_t buffer,

@@ -28,6 +28,7 @@ void pdm_loop_fn_destroy(pdm_loop_fn *fn)
     PDM_VEC_FREE(&fn->buffers);
     PDM_VEC_FREE(&fn->symbols);
     PDM_VEC_FREE(&fn->guards);
+    PDM_VEC_FREE(&fn->pins);
     free(fn->table);
     pdm_arena_deinit(&fn->arena);
     free(fn);

@@ -145,11 +145,19 @@ typedef struct pdm_loop_buffer {
     const pdm_loop_expr *const *dims;
 } pdm_loop_buffer;
 
-/* Where the value of a symbol comes from: a dim of an input, which is no less than that. */
+/* Where the value of a symbol comes from: a dim of an input, or an element of an integer one. It is no
+ * less than that. */
 enum { PDM_LOOP_LEAST_SYMBOL = 2 };
 typedef struct pdm_loop_symbol {
-    uint32_t input, axis;
+    uint32_t input, axis; /* axis: the element, if it is one */
+    bool element;
 } pdm_loop_symbol;
+
+/* An element of an integer input that has been taken to be something: other code is for what is not. */
+typedef struct pdm_loop_pin {
+    uint32_t input, element;
+    const pdm_loop_expr *value;
+} pdm_loop_pin;
 
 /* Values of an integer input must be in [-dim, dim), or in [0, dim): to be checked before a run. */
 typedef struct pdm_loop_guard {
@@ -164,6 +172,7 @@ typedef struct pdm_loop_fn {
     PDM_VEC(pdm_loop_buffer) buffers; /* inputs, then outputs, then temporaries */
     PDM_VEC(pdm_loop_symbol) symbols;
     PDM_VEC(pdm_loop_guard) guards;
+    PDM_VEC(pdm_loop_pin) pins;
     uint32_t num_vars;
     bool flat;           /* loads and stores have one index: the element's place in its buffer */
     pdm_loop_stmt *body; /* nests, one after the other */
@@ -181,6 +190,7 @@ void pdm_loop_fn_destroy(pdm_loop_fn *fn); /* NULL is allowed */
 uint32_t pdm_loop_add_buffer(pdm_loop_fn *fn, const char *name, pdm_loop_role role, pdm_dtype dtype,
                              uint32_t rank, const pdm_loop_expr *const *dims);
 const pdm_loop_expr *pdm_loop_add_symbol(pdm_loop_fn *fn, uint32_t input, uint32_t axis);
+const pdm_loop_expr *pdm_loop_symbol_at(pdm_loop_fn *fn, uint32_t number); /* one that is there */
 
 const pdm_loop_expr *pdm_loop_int(pdm_loop_fn *fn, pdm_dtype dtype, int64_t value);
 const pdm_loop_expr *pdm_loop_float(pdm_loop_fn *fn, pdm_dtype dtype, double value);

@@ -158,9 +158,11 @@ void pdm_loop_print(const pdm_loop_fn *fn, pdm_buf *out)
         list(fn, b->dims, b->rank, out);
     }
     pdm_buf_putc(out, ')');
-    for (size_t i = 0; i < fn->symbols.n; i++)
-        pdm_buf_printf(out, "%ss%zu = %s.%u", i ? ", " : " symbols(", i,
-                       fn->buffers.v[fn->symbols.v[i].input].name, fn->symbols.v[i].axis);
+    for (size_t i = 0; i < fn->symbols.n; i++) {
+        const pdm_loop_symbol *symbol = &fn->symbols.v[i];
+        pdm_buf_printf(out, symbol->element ? "%ss%zu = %s[%u]" : "%ss%zu = %s.%u",
+                       i ? ", " : " symbols(", i, fn->buffers.v[symbol->input].name, symbol->axis);
+    }
     pdm_buf_puts(out, fn->symbols.n ? ")\n" : "\n");
     statements(fn, fn->body, 1, out);
 }

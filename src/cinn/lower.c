@@ -42,7 +42,9 @@ struct pdm_cinn_lower {
     size_t num_inputs;
     merge *merges; /* by input and axis */
     int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK]; /* actual values */
+    bool fixed; /* all dims are numbers: for these shapes alone */
     bool again; /* dims were merged: shapes must be found anew */
+    PDM_VEC(pdm_loop_symbol) numbers; /* elements that are taken as numbers */
     PDM_VEC(uint32_t) written; /* buffers that the open loops write */
     uint32_t asked;            /* see pdm_cinn_asked */
     bool reads_written;        /* an element was asked for that is read from one of those */
@@ -148,17 +150,44 @@ static const pdm_loop_expr *input_dim(pdm_cinn_lower *l, uint32_t input, uint32_
         return pdm_loop_index(l->fn, m->number);
     if (m->merged)
         return find(l, l->inputs[m->input])->shape.dims[m->axis];
-    if (actual == 0 || actual == 1 || (declared >= 0 && declared == actual))
+    if (actual == 0 || actual == 1 || l->fixed || (declared >= 0 && declared == actual))
         return pdm_loop_index(l->fn, actual);
     l->symbols[l->fn->symbols.n] = actual;
     return pdm_loop_add_symbol(l->fn, input, axis);
+}
+
+/* The number in a product. */
+static int64_t largest_factor(const pdm_loop_expr *e)
+{
+    if (e->kind == PDM_LOOP_CONST)
+        return e->u.i > 0 ? e->u.i : 1;
+    return e->kind == PDM_LOOP_BINARY && e->op == PDM_LOOP_MUL ? largest_factor(e->args[1]) : 1;
+}
+
+/* Take away factors that two products share. */
+static void shorten(pdm_cinn_lower *l, const pdm_loop_expr **a, const pdm_loop_expr **b)
+{
+    for (uint32_t i = 0; i <= l->fn->symbols.n; i++) {
+        const bool number = i == l->fn->symbols.n;
+        const int64_t n = number ? largest_factor(*b) : 0;
+        const pdm_loop_expr *factor = number ? pdm_loop_index(l->fn, n) : pdm_loop_symbol_at(l->fn, i);
+        const pdm_loop_expr *x = n == 1 ? NULL : pdm_loop_quotient(l->fn, *a, factor);
+        const pdm_loop_expr *y = x ? pdm_loop_quotient(l->fn, *b, factor) : NULL;
+        if (x && y) {
+            *a = x;
+            *b = y;
+        }
+    }
 }
 
 bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm_loop_expr *b)
 {
     if (a == b)
         return true;
-    if (l->actual && pdm_loop_eval(a, l->symbols) != pdm_loop_eval(b, l->symbols))
+    if (!a || !b || (l->actual && pdm_loop_eval(a, l->symbols) != pdm_loop_eval(b, l->symbols)))
+        return false;
+    shorten(l, &a, &b);
+    if (!a || !b || l->fn->status != PDM_OK)
         return false;
     if (a->kind != PDM_LOOP_SYMBOL ||
         (b->kind == PDM_LOOP_SYMBOL && a->u.index < b->u.index)) {
@@ -170,6 +199,11 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
     if (a->kind != PDM_LOOP_SYMBOL || (b->kind != PDM_LOOP_SYMBOL && b->kind != PDM_LOOP_CONST))
         return false;
     const pdm_loop_symbol from = l->fn->symbols.v[a->u.index];
+    if (from.element || (b->kind == PDM_LOOP_SYMBOL && l->fn->symbols.v[b->u.index].element)) {
+        const pdm_loop_symbol element = from.element ? from : l->fn->symbols.v[b->u.index];
+        l->again = PDM_VEC_PUSH(&l->numbers, element);
+        return false;
+    }
     merge *m = merge_at(l, from.input, from.axis);
     *m = (merge){.merged = true, .to_number = b->kind == PDM_LOOP_CONST};
     if (m->to_number) {
@@ -180,6 +214,109 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
     }
     l->again = true;
     return false;
+}
+
+/* ---- sizes that tensors tell ----------------------------------------------------------------- */
+
+static bool is_number(const pdm_cinn_lower *l, uint32_t input, uint32_t element)
+{
+    for (size_t i = 0; i < l->numbers.n; i++) {
+        if (l->numbers.v[i].input == input && l->numbers.v[i].axis == element)
+            return true;
+    }
+    return false;
+}
+
+/* The dim that is as large now, else a symbol of its own. */
+static const pdm_loop_expr *symbol_for(pdm_cinn_lower *l, uint32_t input, uint32_t element, int64_t size)
+{
+    pdm_loop_fn *fn = l->fn;
+
+    for (size_t i = 0; l->actual && i < fn->symbols.n; i++) {
+        if (!fn->symbols.v[i].element && l->symbols[i] == size)
+            return pdm_loop_symbol_at(fn, (uint32_t)i);
+    }
+    if (fn->symbols.n == sizeof l->symbols / sizeof *l->symbols)
+        return NULL;
+    l->symbols[fn->symbols.n] = size;
+    const pdm_loop_expr *symbol = pdm_loop_add_symbol(fn, input, element);
+    if (symbol)
+        fn->symbols.v[fn->symbols.n - 1].element = true;
+    return symbol;
+}
+
+static const pdm_loop_expr *size_at(pdm_cinn_lower *l, const value *v, uint32_t element, bool exact)
+{
+    pdm_loop_fn *fn = l->fn;
+    int64_t size = PDM_LOOP_LEAST_SYMBOL;
+
+    for (size_t i = 0; i < fn->pins.n; i++) {
+        if (fn->pins.v[i].input == v->input && fn->pins.v[i].element == element)
+            return fn->pins.v[i].value;
+    }
+    if (l->actual && !pdm_cinn_actual_int(&l->actual[v->input], element, &size))
+        return NULL;
+    const bool number = size < PDM_LOOP_LEAST_SYMBOL ||
+                        (l->actual && (exact || l->fixed || is_number(l, v->input, element)));
+    const pdm_loop_pin pin = {v->input, element,
+                              number ? pdm_loop_index(fn, size)
+                                     : symbol_for(l, v->input, element, size)};
+    if (pin.value && !PDM_VEC_PUSH(&fn->pins, pin))
+        fn->status = PDM_NOMEM;
+    return fn->status == PDM_OK ? pin.value : NULL;
+}
+
+bool pdm_cinn_sizes(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t operand, bool exact,
+                    const pdm_loop_expr *out[PDM_CINN_MAX_INTS], size_t *out_n)
+{
+    int64_t ints[PDM_CINN_MAX_INTS];
+    double number;
+
+    if (!pdm_cinn_has_sizes(op, operand, out_n))
+        return false;
+    const pdm_ir_value *ir = pdm_ir_op_operand_value(op, operand);
+    const pdm_ir_op *combine = pdm_ir_value_op(ir);
+    if (pdm_cinn_const_ints(op, operand, ints, out_n)) {
+        for (size_t i = 0; i < *out_n; i++)
+            out[i] = pdm_loop_index(l->fn, ints[i]);
+        return true;
+    }
+    const bool list = combine && PDM_IR_IS(combine, builtin, combine);
+    for (uint32_t i = 0; i < *out_n; i++) {
+        const pdm_ir_value *from = list ? pdm_ir_op_operand_value(combine, i) : ir;
+        const value *v = find(l, from);
+        if (list && pdm_cinn_constant(from, &number))
+            out[i] = pdm_loop_index(l->fn, (int64_t)number);
+        else
+            out[i] = v && v->input != NO_BUFFER ? size_at(l, v, list ? 0 : i, exact) : NULL;
+        if (!out[i])
+            return false;
+    }
+    return true;
+}
+
+const pdm_loop_expr *pdm_cinn_quotient(pdm_cinn_lower *l, const pdm_loop_expr *a,
+                                       const pdm_loop_expr *by)
+{
+    pdm_loop_fn *fn = l->fn;
+    const pdm_loop_expr *q = a && by ? pdm_loop_quotient(fn, a, by) : NULL;
+
+    if (q || !l->actual || !a || !by)
+        return q;
+    /* A factor that is missing may be another dim that is as large. */
+    for (uint32_t i = 0; i < fn->symbols.n; i++) {
+        const pdm_loop_expr *s = pdm_loop_symbol_at(fn, i);
+        if (!pdm_loop_quotient(fn, by, s) || pdm_loop_quotient(fn, a, s))
+            continue;
+        for (uint32_t k = 0; k < fn->symbols.n; k++) {
+            const pdm_loop_expr *t = pdm_loop_symbol_at(fn, k);
+            if (k != i && l->symbols[i] == l->symbols[k] && pdm_loop_quotient(fn, a, t)) {
+                (void)pdm_cinn_require_equal(l, s, t);
+                return NULL;
+            }
+        }
+    }
+    return NULL;
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -251,7 +388,7 @@ static pdm_status add_op(pdm_cinn_lower *l, const pdm_ir_op *op)
     const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
 
     if (!rule)
-        return pdm_cinn_host(op) ? PDM_OK : PDM_UNSUPPORTED;
+        return pdm_cinn_host(op) || pdm_cinn_is_taken_apart(op) ? PDM_OK : PDM_UNSUPPORTED;
     for (uint32_t i = 0; i < pdm_cinn_num_tensors(op); i++) {
         if (!find(l, pdm_cinn_tensor(op, i)))
             PDM_TRY(add_constant(l, pdm_cinn_tensor(op, i)));
@@ -690,8 +827,8 @@ static pdm_status lower(pdm_cinn_lower *l)
     return status == PDM_OK ? l->fn->status : status;
 }
 
-pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_cinn_actual *actual,
-                                pdm_loop_fn **out_fn)
+static pdm_status lower_group(const pdm_ir_op *group, const pdm_cinn_actual *actual, bool fixed,
+                              pdm_loop_fn **out_fn)
 {
     pdm_cinn_lower *l = calloc(1, sizeof *l);
     pdm_status status = l ? PDM_OK : PDM_NOMEM;
@@ -704,6 +841,7 @@ pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_cinn_actual *a
     }
     l->group = group;
     l->actual = actual;
+    l->fixed = fixed;
     l->num_inputs = pdm_cinn_group_inputs(group, l->inputs);
     if (l->num_inputs == SIZE_MAX)
         status = PDM_UNSUPPORTED;
@@ -719,18 +857,51 @@ pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_cinn_actual *a
     pdm_map_deinit(&l->index);
     PDM_VEC_FREE(&l->values);
     PDM_VEC_FREE(&l->written);
+    PDM_VEC_FREE(&l->numbers);
     free(l->merges);
     free(l);
     return status;
+}
+
+pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_cinn_actual *actual,
+                                pdm_loop_fn **out_fn)
+{
+    return lower_group(group, actual, false, out_fn);
+}
+
+pdm_status pdm_cinn_lower_fixed(const pdm_ir_op *group, const pdm_cinn_actual *actual,
+                                pdm_loop_fn **out_fn)
+{
+    return lower_group(group, actual, true, out_fn);
+}
+
+bool pdm_cinn_actual_int(const pdm_cinn_actual *actual, uint32_t element, int64_t *out)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d < actual->rank; d++) {
+        if (__builtin_mul_overflow(count, actual->dims[d], &count))
+            return false;
+    }
+    if (!actual->data || element >= count || (actual->dtype != PDM_I32 && actual->dtype != PDM_I64))
+        return false;
+    *out = actual->dtype == PDM_I32 ? ((const int32_t *)actual->data)[element]
+                                    : ((const int64_t *)actual->data)[element];
+    return true;
 }
 
 bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, int64_t *symbols)
 {
     for (size_t i = 0; i < fn->symbols.n; i++) {
         const pdm_loop_symbol *s = &fn->symbols.v[i];
-        if (s->axis >= (uint32_t)actual[s->input].rank)
-            return false;
-        symbols[i] = actual[s->input].dims[s->axis];
+        if (s->element) {
+            if (!pdm_cinn_actual_int(&actual[s->input], s->axis, &symbols[i]))
+                return false;
+        } else {
+            if (s->axis >= (uint32_t)actual[s->input].rank)
+                return false;
+            symbols[i] = actual[s->input].dims[s->axis];
+        }
         if (symbols[i] < PDM_LOOP_LEAST_SYMBOL)
             return false;
     }
@@ -742,6 +913,13 @@ bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, i
             if (pdm_loop_eval(b->dims[d], symbols) != actual[i].dims[d])
                 return false;
         }
+    }
+    for (size_t i = 0; i < fn->pins.n; i++) {
+        const pdm_loop_pin *pin = &fn->pins.v[i];
+        int64_t now;
+        if (!pdm_cinn_actual_int(&actual[pin->input], pin->element, &now) ||
+            pdm_loop_eval(pin->value, symbols) != now)
+            return false;
     }
     return true;
 }

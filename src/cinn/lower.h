@@ -17,6 +17,7 @@ typedef struct pdm_cinn_actual {
     pdm_dtype dtype;
     int rank;
     const int64_t *dims;
+    const void *data; /* of tensors that may have sizes in them; NULL: not at hand */
 } pdm_cinn_actual;
 
 enum { PDM_CINN_MAX_INPUTS = 64, PDM_CINN_MAX_OPS = 128 };
@@ -36,6 +37,12 @@ size_t pdm_cinn_group_inputs(const pdm_ir_op *group, const pdm_ir_value **out);
 PDM_MUST_USE pdm_status pdm_cinn_lower_group(const pdm_ir_op *group, const pdm_cinn_actual *actual,
                                              pdm_loop_fn **out_fn);
 
+/* The same for these shapes and no others: more can be told of them. */
+PDM_MUST_USE pdm_status pdm_cinn_lower_fixed(const pdm_ir_op *group, const pdm_cinn_actual *actual,
+                                             pdm_loop_fn **out_fn);
+
+/* An element of an integer tensor; false: there is none, or it is not at hand. */
+bool pdm_cinn_actual_int(const pdm_cinn_actual *actual, uint32_t element, int64_t *out);
 /* Whether code for a class of shapes serves these, and the values of its symbols (room for
  * fn->symbols.n). */
 bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, int64_t *symbols);

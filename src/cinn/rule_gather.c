@@ -354,13 +354,14 @@ bool pdm_cinn_shape_expand_as(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_s
     return true;
 }
 
-E pdm_cinn_element_expand_as(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+E pdm_cinn_element_expand(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
-    const pdm_cinn_shape *x = shape_of(l, op, 0), *y = shape_of(l, op, 1);
+    const pdm_cinn_shape *x = shape_of(l, op, 0);
+    const pdm_cinn_shape *out = pdm_cinn_shape_of(l, pdm_ir_op_result(op, 0));
     E at[PDM_MAX_RANK];
 
     for (uint32_t d = 0; d < x->rank; d++)
         at[d] = pdm_loop_is_int(x->dims[d], 1) ? pdm_loop_index(pdm_cinn_fn(l), 0)
-                                               : indices[d + y->rank - x->rank];
+                                               : indices[d + out->rank - x->rank];
     return pdm_cinn_element(l, pdm_cinn_tensor(op, 0), at);
 }

@@ -32,6 +32,13 @@ bool pdm_cinn_fits_constant_shape(const pdm_ir_op *op)
     return pdm_cinn_const_ints(op, 1, ints, &n) && n <= PDM_MAX_RANK;
 }
 
+bool pdm_cinn_fits_given_shape(const pdm_ir_op *op)
+{
+    size_t n;
+
+    return pdm_cinn_has_sizes(op, 1, &n) && n <= PDM_MAX_RANK;
+}
+
 /* ---- transpose ------------------------------------------------------------------------------- */
 
 /* perm[axis of the result] = axis of the operand */
@@ -100,21 +107,24 @@ bool pdm_cinn_shape_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_sha
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    int64_t ints[PDM_CINN_MAX_INTS];
+    E sizes[PDM_CINN_MAX_INTS];
     size_t n, open = PDM_CINN_MAX_INTS;
 
-    if (!x || !pdm_cinn_const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK)
+    if (!x || !pdm_cinn_sizes(l, op, 1, false, sizes, &n) || n > PDM_MAX_RANK)
         return false;
     out->rank = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
-        if (ints[i] < -1 || (ints[i] == 0 && i >= x->rank) || (ints[i] == -1 && open != PDM_CINN_MAX_INTS))
+        const bool number = sizes[i]->kind == PDM_LOOP_CONST;
+        const bool rest = pdm_loop_is_int(sizes[i], -1), same = pdm_loop_is_int(sizes[i], 0);
+        if ((number && sizes[i]->u.i < -1) || (same && i >= x->rank) ||
+            (rest && open != PDM_CINN_MAX_INTS))
             return false;
-        open = ints[i] == -1 ? i : open;
-        out->dims[i] = ints[i] == 0 ? x->dims[i] : N(ints[i] == -1 ? 1 : ints[i]);
+        open = rest ? i : open;
+        out->dims[i] = same ? x->dims[i] : rest ? N(1) : sizes[i];
     }
     const E all = product(fn, x->dims, x->rank);
     if (open != PDM_CINN_MAX_INTS) {
-        const E rest = pdm_loop_quotient(fn, all, product(fn, out->dims, out->rank));
+        const E rest = pdm_cinn_quotient(l, all, product(fn, out->dims, out->rank));
         if (!rest)
             return false;
         out->dims[open] = rest;
@@ -220,29 +230,31 @@ bool pdm_cinn_fits_slice(const pdm_ir_op *op)
     int64_t ints[PDM_CINN_MAX_INTS];
     size_t starts, ends, axes, gone;
 
-    return pdm_cinn_const_ints(op, 1, ints, &starts) && pdm_cinn_const_ints(op, 2, ints, &ends) &&
-           pdm_cinn_attr_ints(op, "axes", ints, &axes) && pdm_cinn_attr_ints(op, "decrease_axis", ints, &gone) &&
-           starts == axes && ends == axes;
+    return pdm_cinn_has_sizes(op, 1, &starts) && pdm_cinn_has_sizes(op, 2, &ends) &&
+           pdm_cinn_attr_ints(op, "axes", ints, &axes) &&
+           pdm_cinn_attr_ints(op, "decrease_axis", ints, &gone) && starts == axes && ends == axes;
 }
 
 /* A limit within [0, dim]. */
-static E limit(pdm_loop_fn *fn, int64_t value, E dim)
+static E limit(pdm_loop_fn *fn, E value, E dim)
 {
-    if (value < 0)
-        return value == INT64_MIN ? N(0) : MAX(SUB(dim, N(-value)), N(0));
-    return MIN(N(value), dim);
+    if (value->kind == PDM_LOOP_CONST && value->u.i < 0)
+        return value->u.i == INT64_MIN ? N(0) : MAX(SUB(dim, N(-value->u.i)), N(0));
+    return MIN(value, dim);
 }
 
 static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-    int64_t starts[PDM_CINN_MAX_INTS], ends[PDM_CINN_MAX_INTS], axes[PDM_CINN_MAX_INTS], gone[PDM_CINN_MAX_INTS];
+    int64_t axes[PDM_CINN_MAX_INTS], gone[PDM_CINN_MAX_INTS];
+    E starts[PDM_CINN_MAX_INTS], ends[PDM_CINN_MAX_INTS];
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     size_t n, num_gone;
     uint32_t a;
 
-    if (!x || x->rank == 0 || !pdm_cinn_const_ints(op, 1, starts, &n) || !pdm_cinn_const_ints(op, 2, ends, &n) ||
-        !pdm_cinn_attr_ints(op, "axes", axes, &n) || !pdm_cinn_attr_ints(op, "decrease_axis", gone, &num_gone))
+    if (!x || x->rank == 0 || !pdm_cinn_attr_ints(op, "decrease_axis", gone, &num_gone) ||
+        !pdm_cinn_sizes(l, op, 1, num_gone > 0, starts, &n) ||
+        !pdm_cinn_sizes(l, op, 2, num_gone > 0, ends, &n) || !pdm_cinn_attr_ints(op, "axes", axes, &n))
         return false;
     memset(p, 0, sizeof *p);
     for (uint32_t d = 0; d < x->rank; d++) {
@@ -257,7 +269,8 @@ static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
     for (size_t i = 0; i < n; i++) {
         if (!pdm_cinn_axis(axes[i], x->rank, &a))
             return false;
-        const bool to_end = p->gone[a] && starts[i] == -1 && ends[i] == 0;
+        const bool to_end =
+            p->gone[a] && pdm_loop_is_int(starts[i], -1) && pdm_loop_is_int(ends[i], 0);
         p->first[a] = limit(fn, starts[i], x->dims[a]);
         p->count[a] = MAX(SUB(to_end ? x->dims[a] : limit(fn, ends[i], x->dims[a]), p->first[a]), N(0));
     }
@@ -299,19 +312,54 @@ E pdm_cinn_element_slice(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indice
 bool pdm_cinn_shape_expand(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-    int64_t ints[PDM_CINN_MAX_INTS];
+    E sizes[PDM_CINN_MAX_INTS];
     size_t n;
 
-    if (!x || !pdm_cinn_const_ints(op, 1, ints, &n) || n > PDM_MAX_RANK || n < x->rank)
+    if (!x || !pdm_cinn_sizes(l, op, 1, false, sizes, &n) || n > PDM_MAX_RANK || n < x->rank)
         return false;
     out->rank = (uint32_t)n;
     for (uint32_t d = 0, lead = out->rank - x->rank; d < out->rank; d++) {
         const E from = d < lead ? NULL : x->dims[d - lead];
-        if (ints[d] < -1 || (!from && ints[d] == -1))
+        const bool keeps = pdm_loop_is_int(sizes[d], -1);
+        if ((sizes[d]->kind == PDM_LOOP_CONST && sizes[d]->u.i < -1) || (!from && keeps))
             return false;
-        out->dims[d] = ints[d] == -1 ? from : pdm_loop_index(pdm_cinn_fn(l), ints[d]);
+        out->dims[d] = keeps ? from : sizes[d];
         if (from && !pdm_loop_is_int(from, 1) && !pdm_cinn_require_equal(l, from, out->dims[d]))
             return false;
     }
     return true;
+}
+
+/* ---- one number everywhere ------------------------------------------------------------------- */
+
+bool pdm_cinn_shape_full_with_tensor(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *value = pdm_cinn_shape_of(l, operand(op));
+    E sizes[PDM_CINN_MAX_INTS];
+    size_t n;
+
+    if (!value || !pdm_cinn_sizes(l, op, 1, false, sizes, &n) || n > PDM_MAX_RANK)
+        return false;
+    for (uint32_t d = 0; d < value->rank; d++) {
+        if (!pdm_loop_is_int(value->dims[d], 1))
+            return false;
+    }
+    out->rank = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        if (sizes[i]->kind == PDM_LOOP_CONST && sizes[i]->u.i < 0)
+            return false;
+        out->dims[i] = sizes[i];
+    }
+    return true;
+}
+
+E pdm_cinn_element_full_with_tensor(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    E first[PDM_MAX_RANK];
+
+    (void)indices;
+    for (uint32_t d = 0; d < PDM_MAX_RANK; d++)
+        first[d] = pdm_loop_index(pdm_cinn_fn(l), 0);
+    const E value = pdm_cinn_element(l, operand(op), first);
+    return pdm_loop_cast(pdm_cinn_fn(l), pdm_ir_op_result(op, 0)->type->dtype, value);
 }

@@ -1,4 +1,4 @@
-/* Images in another size: nearest and bilinear, where the size is known from attributes. */
+/* Images in another size: nearest and bilinear. */
 #include <string.h>
 
 #include "cinn/formula.h"
@@ -15,7 +15,8 @@ enum { AXES = 2 };
 typedef struct sizes {
     uint32_t first_axis; /* of the two */
     double scale[AXES];  /* 0: none is given */
-    int64_t out[AXES];   /* -1: by scale */
+    bool by_scale;       /* the scales tell the size, too */
+    uint32_t listed;     /* the operand that tells it; 0: none does */
     bool corners, centred;
 } sizes;
 
@@ -49,29 +50,27 @@ static bool is_absent(const pdm_ir_op *op, uint32_t operand)
     return operand >= op->num_operands || !pdm_ir_op_operand_value(op, operand);
 }
 
-/* A constant tensor of sizes wins, then scales, then the attributes. */
+/* A list of sizes wins, then a tensor of them, then scales, then attributes. */
 static bool sizes_of(const pdm_ir_op *op, sizes *s)
 {
-    static const char *const names[AXES] = {"out_h", "out_w"};
     pdm_ir_attr layout = pdm_ir_op_attr(op, "data_format");
-    int64_t ints[PDM_CINN_MAX_INTS];
     size_t scales, n = 0;
 
     memset(s, 0, sizeof *s);
-    if (!layout || layout->kind != PDM_IR_ATTR_STR || !is_absent(op, 2) || !is_absent(op, 3) ||
+    if (!layout || layout->kind != PDM_IR_ATTR_STR || !is_absent(op, 3) ||
         !scales_of(op, s->scale, &scales))
         return false;
-    if (!is_absent(op, 1) && (!pdm_cinn_const_ints(op, 1, ints, &n) || n != AXES))
+    s->listed = !is_absent(op, 2) ? 2 : !is_absent(op, 1) ? 1 : 0;
+    if (s->listed && (!pdm_cinn_has_sizes(op, s->listed, &n) || n != AXES))
         return false;
+    if (s->listed == 2) /* then scales are not looked at */
+        scales = 0;
     s->first_axis = strcmp(layout->u.s.text, "NCHW") == 0 ? 2 : 1;
     s->corners = is_true(op, "align_corners");
     s->centred = !s->corners && pdm_cinn_attr(op, "align_mode", 1) == 0;
-    for (size_t i = 0; i < AXES; i++) {
+    s->by_scale = !s->listed && scales > 0;
+    for (size_t i = 0; i < AXES; i++)
         s->scale[i] = scales == 0 ? 0 : s->scale[scales == 1 ? 0 : i];
-        s->out[i] = n > 0 ? ints[i] : scales > 0 ? -1 : (int64_t)pdm_cinn_attr(op, names[i], 0);
-        if (s->out[i] > INT32_MAX || (s->out[i] < 1 && s->out[i] != -1))
-            return false;
-    }
     return true;
 }
 
@@ -87,31 +86,37 @@ bool pdm_cinn_fits_interp(const pdm_ir_op *op)
     return pdm_ir_op_operand_value(op, 0)->type->rank == 4 && sizes_of(op, &s);
 }
 
+/* The size along an axis that the scale tells; NULL: not for all shapes of the class. */
+static E scaled(pdm_loop_fn *fn, E dim, double scale)
+{
+    if (is_whole(scale))
+        return MUL(dim, N((int64_t)scale));
+    return dim->kind == PDM_LOOP_CONST ? N((int64_t)((double)dim->u.i * scale)) : NULL;
+}
+
 bool pdm_cinn_shape_interp(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
 {
+    static const char *const names[AXES] = {"out_h", "out_w"};
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(op, 0));
     pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E listed[PDM_CINN_MAX_INTS];
     sizes s;
+    size_t n;
 
-    if (!x || !sizes_of(op, &s))
+    if (!x || !sizes_of(op, &s) ||
+        (s.listed && !pdm_cinn_sizes(l, op, s.listed, false, listed, &n)))
         return false;
     out->rank = x->rank;
     memcpy(out->dims, x->dims, sizeof out->dims);
     for (uint32_t i = 0; i < AXES; i++) {
         const E dim = x->dims[s.first_axis + i];
-        E *to = &out->dims[s.first_axis + i];
-        if (pdm_loop_is_int(dim, 0))
+        const E to = s.listed     ? listed[i]
+                     : s.by_scale ? scaled(fn, dim, s.scale[i])
+                                  : N((int64_t)pdm_cinn_attr(op, names[i], 0));
+        if (!to || pdm_loop_is_int(dim, 0) ||
+            (to->kind == PDM_LOOP_CONST && (to->u.i < 1 || to->u.i > INT32_MAX)))
             return false;
-        if (s.out[i] != -1)
-            *to = N(s.out[i]);
-        else if (is_whole(s.scale[i]))
-            *to = MUL(dim, N((int64_t)s.scale[i]));
-        else if (dim->kind == PDM_LOOP_CONST)
-            *to = N((int64_t)((double)dim->u.i * s.scale[i]));
-        else
-            return false;
-        if ((*to)->kind == PDM_LOOP_CONST && ((*to)->u.i < 1 || (*to)->u.i > INT32_MAX))
-            return false;
+        out->dims[s.first_axis + i] = to;
     }
     return true;
 }
@@ -143,7 +148,7 @@ static E nearest(pdm_loop_fn *fn, const sizes *s, uint32_t axis, E in, E out, E 
     const int64_t scale = (int64_t)s->scale[axis];
 
     /* Times a power of two: no float is rounded, so it is a division of integers. */
-    if (!s->corners && s->out[axis] == -1 && is_whole(s->scale[axis]) && (scale & (scale - 1)) == 0)
+    if (!s->corners && s->by_scale && is_whole(s->scale[axis]) && (scale & (scale - 1)) == 0)
         return B(DIV, index, N(scale));
     const E plain = MUL(ratio_of(fn, s, axis, in, out), pdm_loop_cast(fn, PDM_F32, index));
     if (!s->corners)

@@ -32,6 +32,14 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
                               .parts = parts_,                                                     \
                               .part = pdm_cinn_part_##part_,                                       \
                               .term = pdm_cinn_term_##term_},
+#define PDM_CINN_SIZES_RULE(op, kind_, tensors_, sizes_, types_, fits_, shape_, element_)          \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_##kind_,                                            \
+                              .tensors = tensors_,                                                 \
+                              .sizes = sizes_,                                                     \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_##shape_,                                    \
+                              .element = pdm_cinn_element_##element_},
 #define PDM_CINN_LIST_RULE(op, kind_, types_, fits_, shape_, element_)                             \
     [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_##kind_,                                            \
                               .form = PDM_CINN_LIST,                                               \
@@ -69,6 +77,7 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
 #undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_SIZES_RULE
 #undef PDM_CINN_LIST_RULE
 #undef PDM_CINN_ELEMENTS_RULE
 #undef PDM_CINN_INDEX_RULE
@@ -106,28 +115,67 @@ static const pdm_ir_op *combine_of(const pdm_ir_op *op)
     return maker && PDM_IR_IS(maker, builtin, combine) ? maker : NULL;
 }
 
-uint32_t pdm_cinn_num_tensors(const pdm_ir_op *op)
+/* Number `number` of the values that tell sizes and are not constant; NULL: there are not so many. */
+static const pdm_ir_value *size_value(const pdm_cinn_rule *rule, const pdm_ir_op *op, uint32_t number)
 {
-    const pdm_cinn_rule *rule = &table[op->info->code];
+    int64_t ints[PDM_CINN_MAX_INTS];
+    double constant;
+    size_t n;
+
+    for (uint32_t i = 0; i < op->num_operands && rule->sizes >> i; i++) {
+        const pdm_ir_value *v = pdm_ir_op_operand_value(op, i);
+        if (!(rule->sizes & 1U << i) || !v || pdm_cinn_const_ints(op, i, ints, &n))
+            continue;
+        const pdm_ir_op *maker = maker_of(op, i);
+        if (!maker || !PDM_IR_IS(maker, builtin, combine)) {
+            if (number-- == 0)
+                return v;
+            continue;
+        }
+        for (uint32_t k = 0; k < maker->num_operands; k++) {
+            v = pdm_ir_op_operand_value(maker, k);
+            if (v && !pdm_cinn_constant(v, &constant) && number-- == 0)
+                return v;
+        }
+    }
+    return NULL;
+}
+
+/* Tensors without those that tell sizes. */
+static uint32_t num_data(const pdm_cinn_rule *rule, const pdm_ir_op *op)
+{
     const pdm_ir_op *combine = rule->form == PDM_CINN_LIST ? combine_of(op) : NULL;
 
     return combine ? combine->num_operands + rule->tensors - 1 : rule->tensors;
 }
 
+uint32_t pdm_cinn_num_tensors(const pdm_ir_op *op)
+{
+    const pdm_cinn_rule *rule = &table[op->info->code];
+    const uint32_t count = num_data(rule, op);
+    uint32_t sizes = 0;
+
+    while (rule->sizes && size_value(rule, op, sizes))
+        sizes++;
+    return count + sizes;
+}
+
 const pdm_ir_value *pdm_cinn_tensor(const pdm_ir_op *op, uint32_t number)
 {
     const pdm_cinn_rule *rule = &table[op->info->code];
+    const uint32_t count = num_data(rule, op);
 
+    if (number >= count)
+        return size_value(rule, op, number - count);
     if (rule->form == PDM_CINN_ELEMENTS) {
         const pdm_ir_op *maker = maker_of(op, 0);
         return maker && maker->num_operands > 0 ? pdm_ir_op_operand_value(maker, 0) : NULL;
     }
     if (rule->form == PDM_CINN_LIST) {
-        const pdm_ir_op *combine = combine_of(op);
-        const uint32_t count = combine ? combine->num_operands : 0;
-        if (number < count)
-            return pdm_ir_op_operand_value(combine, number);
-        number = number - count + 1;
+        const uint32_t listed = count + 1 - rule->tensors;
+        if (combine_of(op) && number < listed)
+            return pdm_ir_op_operand_value(combine_of(op), number);
+        number = number - listed + 1;
     }
     return number < op->num_operands ? pdm_ir_op_operand_value(op, number) : NULL;
 }
@@ -138,16 +186,55 @@ static bool is_split(const pdm_ir_op *op)
            PDM_IR_IS(op, pd_op, unbind) || PDM_IR_IS(op, pd_op, unstack);
 }
 
+bool pdm_cinn_is_taken_apart(const pdm_ir_op *op)
+{
+    const pdm_ir_use *use = is_split(op) ? pdm_ir_value_first_use(pdm_ir_op_result(op, 0)) : NULL;
+
+    for (const pdm_ir_use *u = use; u; u = u->next) {
+        const pdm_cinn_rule *rule = u->owner->block == op->block ? pdm_cinn_rule_of(u->owner) : NULL;
+        if (!rule || rule->form != PDM_CINN_ELEMENTS)
+            return false;
+    }
+    return use != NULL;
+}
+
+/* The one op that reads the result, if it is in the same block. */
+static const pdm_ir_op *sole_user(const pdm_ir_op *op)
+{
+    const pdm_ir_use *use = pdm_ir_value_first_use(pdm_ir_op_result(op, 0));
+
+    return use && !use->next && use->owner->block == op->block ? use->owner : NULL;
+}
+
+/* A vector that is made must be for one op alone, in the same block. */
 const pdm_ir_op *pdm_cinn_host(const pdm_ir_op *op)
 {
-    const pdm_ir_use *use = op->num_results == 1 ? pdm_ir_value_first_use(pdm_ir_op_result(op, 0)) : NULL;
-    const bool combine = PDM_IR_IS(op, builtin, combine);
-
-    /* Of one user only, which is in the same block. */
-    if (!use || use->next || use->owner->block != op->block || (!combine && !is_split(op)))
+    if (table[op->info->code].form == PDM_CINN_ELEMENTS) {
+        const pdm_ir_op *maker = maker_of(op, 0);
+        return maker && maker->block == op->block && pdm_cinn_is_taken_apart(maker) ? maker : NULL;
+    }
+    if (!PDM_IR_IS(op, builtin, combine))
         return NULL;
-    const pdm_cinn_rule *rule = pdm_cinn_rule_of(use->owner);
-    return rule && rule->form == (combine ? PDM_CINN_LIST : PDM_CINN_ELEMENTS) ? use->owner : NULL;
+    const pdm_ir_op *user = sole_user(op);
+    const pdm_cinn_rule *rule = user ? pdm_cinn_rule_of(user) : NULL;
+    return rule && (rule->form == PDM_CINN_LIST || rule->sizes) ? user : NULL;
+}
+
+bool pdm_cinn_needs_host(const pdm_ir_op *op)
+{
+    return table[op->info->code].form == PDM_CINN_ELEMENTS || PDM_IR_IS(op, builtin, combine);
+}
+
+bool pdm_cinn_from_outside(const pdm_ir_op *op, uint32_t operand)
+{
+    if (!PDM_IR_IS(op, builtin, combine)) {
+        const pdm_cinn_rule *rule = &table[op->info->code];
+        const pdm_ir_op *maker = maker_of(op, operand);
+        const bool combined = maker && PDM_IR_IS(maker, builtin, combine);
+        return (rule->outside & 1U << operand) || ((rule->sizes & 1U << operand) && !combined);
+    }
+    const pdm_ir_op *host = pdm_cinn_host(op);
+    return host && table[host->info->code].form != PDM_CINN_LIST;
 }
 
 /* ---- which ops fit --------------------------------------------------------------------------- */
@@ -173,7 +260,7 @@ static const char *results_refusal(const pdm_cinn_rule *rule, const pdm_ir_op *o
 
 static const char *tensors_refusal(const pdm_cinn_rule *rule, const pdm_ir_op *op)
 {
-    const uint32_t count = pdm_cinn_num_tensors(op);
+    const uint32_t count = pdm_cinn_num_tensors(op), data = num_data(rule, op);
 
     if (rule->form == PDM_CINN_LIST && (!combine_of(op) || count > PDM_CINN_MAX_LIST))
         return "its list of operands";
@@ -181,13 +268,14 @@ static const char *tensors_refusal(const pdm_cinn_rule *rule, const pdm_ir_op *o
         return "a vector that is not made by a split";
     for (uint32_t i = 0; i < count; i++) {
         const pdm_ir_value *x = pdm_cinn_tensor(op, i);
-        const uint32_t types = rule->outside & 1U << i ? BIT(PDM_I32) | BIT(PDM_I64) : rule->types;
+        const bool outside = i >= data || (i < 32 && rule->outside & 1U << i);
+        const uint32_t types = outside ? BIT(PDM_I32) | BIT(PDM_I64) : rule->types;
         double number;
         if (!x || !is_known(x->type))
             return "an operand is absent or of unknown shape";
         if (!(types & BIT(x->type->dtype)))
             return "the element type of an operand";
-        if ((rule->outside & 1U << i) && pdm_cinn_constant(x, &number))
+        if (outside && pdm_cinn_constant(x, &number))
             return "a constant index";
     }
     return NULL;
@@ -218,7 +306,9 @@ const pdm_cinn_rule *pdm_cinn_rule_of(const pdm_ir_op *op)
 const char *pdm_cinn_why_not(const pdm_ir_op *op)
 {
     const pdm_cinn_rule *rule = &table[op->info->code];
-    const char *reason = is_split(op) ? "what takes it apart" : refusal(rule, op);
+    const char *reason = !is_split(op)                  ? refusal(rule, op)
+                         : pdm_cinn_is_taken_apart(op) ? NULL
+                                                       : "what takes it apart";
 
     return reason ? reason : "nothing near it to be grouped with";
 }
@@ -287,6 +377,44 @@ bool pdm_cinn_const_ints(const pdm_ir_op *op, uint32_t index, int64_t out[PDM_CI
 {
     return index < op->num_operands && pdm_ir_op_operand_value(op, index) &&
            pdm_ir_const_ints(pdm_ir_op_operand_value(op, index), out, PDM_CINN_MAX_INTS, out_n);
+}
+
+/* How many elements a tensor is declared to have; 0: too many, or not known. */
+static size_t declared_count(pdm_ir_type type)
+{
+    int64_t count = 1;
+
+    for (uint32_t d = 0; d < type->rank; d++) {
+        if (type->dims[d] < 0 || type->dims[d] > PDM_CINN_MAX_INTS)
+            return 0;
+        count *= type->dims[d];
+        if (count > PDM_CINN_MAX_INTS)
+            return 0;
+    }
+    return (size_t)count;
+}
+
+bool pdm_cinn_has_sizes(const pdm_ir_op *op, uint32_t operand, size_t *out_n)
+{
+    int64_t ints[PDM_CINN_MAX_INTS];
+    const pdm_ir_op *maker = maker_of(op, operand);
+
+    if (pdm_cinn_const_ints(op, operand, ints, out_n))
+        return true;
+    if (operand >= op->num_operands || !pdm_ir_op_operand_value(op, operand))
+        return false;
+    if (!maker || !PDM_IR_IS(maker, builtin, combine)) {
+        const pdm_ir_type type = pdm_ir_op_operand_value(op, operand)->type;
+        *out_n = is_known(type) && type->rank <= 1 ? declared_count(type) : 0;
+        return *out_n > 0;
+    }
+    *out_n = maker->num_operands;
+    for (uint32_t i = 0; i < maker->num_operands; i++) {
+        const pdm_ir_value *v = pdm_ir_op_operand_value(maker, i);
+        if (!v || !is_known(v->type) || declared_count(v->type) != 1)
+            return false;
+    }
+    return *out_n > 0 && *out_n <= PDM_CINN_MAX_INTS && sole_user(maker) == op;
 }
 
 bool pdm_cinn_axis(int64_t axis, uint32_t rank, uint32_t *out)

@@ -88,6 +88,7 @@ typedef struct pdm_cinn_rule {
     pdm_cinn_form_of form;
     uint32_t tensors;  /* leading operands that are computed with; the others are constants */
     uint32_t outside;  /* bits of tensors that have indices: not computed in the group, where they could not be checked */
+    uint32_t sizes;    /* bits of operands that have integers in them which tell shapes */
     uint32_t types;    /* bit 1 << dtype */
     pdm_cinn_fits_fn fits;
     pdm_cinn_shape_fn shape;
@@ -104,13 +105,19 @@ typedef struct pdm_cinn_rule {
 enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_LIST = 48, PDM_CINN_MAX_PARTS = 2 };
 #define PDM_CINN_EACH UINT32_MAX
 
-/* The tensors that an op of a rule computes with. */
+/* The tensors that an op of a rule computes with; then those that tell sizes, if they are not constant. */
 uint32_t pdm_cinn_num_tensors(const pdm_ir_op *op);
 const pdm_ir_value *pdm_cinn_tensor(const pdm_ir_op *op, uint32_t number);
 
-/* Ops that make or take apart a vector of tensors for another op of a rule are in the group of that one,
- * and do nothing there: the op that such an op goes with, or NULL. */
+/* Ops that make or take apart a vector of tensors for another op of a rule are in the group of that one:
+ * the op that such an op goes with, or NULL. */
 const pdm_ir_op *pdm_cinn_host(const pdm_ir_op *op);
+/* Whether it is in a group with that op or in none. */
+bool pdm_cinn_needs_host(const pdm_ir_op *op);
+/* Whether an op splits a tensor, and all that use the parts have rules: it does nothing in a group. */
+bool pdm_cinn_is_taken_apart(const pdm_ir_op *op);
+/* Whether a tensor must not be made in the group of the op that reads it as this operand. */
+bool pdm_cinn_from_outside(const pdm_ir_op *op, uint32_t operand);
 
 /* The rule of an op that may be in a group: its element types are known and taken, ranks are known,
  * attributes fit. NULL: it may not. */
@@ -140,6 +147,15 @@ bool pdm_cinn_constant(const pdm_ir_value *value, double *out);
 const pdm_loop_expr *pdm_cinn_element(pdm_cinn_lower *l, const pdm_ir_value *value,
                                       const pdm_loop_expr *const *indices);
 const pdm_cinn_shape *pdm_cinn_shape_of(pdm_cinn_lower *l, const pdm_ir_value *value);
+/*
+ * The integers of an operand that tells sizes. Those that are not constant are read before a run and are
+ * symbols: other code is made when they are less than 2, or when they are not what they were taken for.
+ * exact: they are numbers in any case.
+ */
+bool pdm_cinn_sizes(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t operand, bool exact,
+                    const pdm_loop_expr *out[PDM_CINN_MAX_INTS], size_t *out_n);
+/* Whether it has so many that they can be told; 0 are too few. */
+bool pdm_cinn_has_sizes(const pdm_ir_op *op, uint32_t operand, size_t *out_n);
 /* Of which result of the op an element was asked for: only until the rule asks for another. */
 uint32_t pdm_cinn_asked(const pdm_cinn_lower *l);
 /* A tensor's element as an index in [0, dim); a negative one counts from the end if wraps. Runs in which
@@ -153,6 +169,9 @@ const pdm_loop_expr *pdm_cinn_part_value(pdm_cinn_lower *l, const pdm_ir_op *op,
 pdm_loop_fn *pdm_cinn_fn(pdm_cinn_lower *l);
 /* Two dims must be equal: false when they are known not to be. */
 bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm_loop_expr *b);
+/* A product of dims without the factors of another; NULL: it does not have them, as far as is known. */
+const pdm_loop_expr *pdm_cinn_quotient(pdm_cinn_lower *l, const pdm_loop_expr *a,
+                                       const pdm_loop_expr *by);
 
 /* The functions that rows name. */
 #define PDM_CINN_RULE(op, kind, tensors, types, fits, shape, element, value)                       \
@@ -170,6 +189,8 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
     bool pdm_cinn_part_##part(pdm_cinn_lower *, const pdm_ir_op *, uint32_t, pdm_cinn_part *);     \
     const pdm_loop_expr *pdm_cinn_term_##term(pdm_cinn_lower *, const pdm_ir_op *, uint32_t,       \
                                               const pdm_loop_expr *const *);
+#define PDM_CINN_SIZES_RULE(op, kind, tensors, sizes, types, fits, shape, element)                 \
+    PDM_CINN_RULE(op, kind, tensors, types, fits, shape, element, none)
 #define PDM_CINN_LIST_RULE(op, kind, types, fits, shape, element)                                  \
     PDM_CINN_RULE(op, kind, 1, types, fits, shape, element, none)
 #define PDM_CINN_ELEMENTS_RULE(op, fits, shape, element)                                           \
@@ -187,6 +208,7 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
 #undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_SIZES_RULE
 #undef PDM_CINN_LIST_RULE
 #undef PDM_CINN_ELEMENTS_RULE
 #undef PDM_CINN_INDEX_RULE

@@ -16,7 +16,9 @@ typedef struct variant {
     pdm_cinn_kernel *kernel;
 } variant;
 
-enum { MAX_VARIANTS = 16 }; /* tried of a group; shapes of further classes are run op by op */
+/* Tried of a group; shapes of further classes are run op by op. Of those that are for one shape alone there are
+ * fewer: loops of programs meet ever new ones. */
+enum { MAX_VARIANTS = 16, MAX_FIXED = 4 };
 
 struct pdm_exec_group {
     const pdm_ir_op *op;
@@ -26,6 +28,7 @@ struct pdm_exec_group {
     pthread_mutex_t lock; /* around variants; those that are there do not change */
     variant *variants;
     unsigned num_variants; /* refused ones, too */
+    unsigned num_fixed;    /* of these, for one shape alone */
     atomic_ulong runs, compiled;
 };
 
@@ -103,6 +106,10 @@ static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, 
     variant *v = calloc(1, sizeof *v);
     pdm_status status = v ? pdm_cinn_lower_group(group->op, actual, &v->fn) : PDM_NOMEM;
 
+    if (status == PDM_UNSUPPORTED && group->num_fixed < MAX_FIXED) {
+        group->num_fixed++;
+        status = pdm_cinn_lower_fixed(group->op, actual, &v->fn);
+    }
     if (status == PDM_OK) {
         if (group->backend->gpu)
             pdm_cinn_schedule_gpu(v->fn);
@@ -167,7 +174,8 @@ static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_ac
         if (!value || value->kind != PDM_VALUE_TENSOR || value->tensor.dtype == PDM_UNDEFINED ||
             pdm_tensor_num_lod(&value->tensor) > 0)
             return false;
-        actual[i] = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims};
+        actual[i] = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims,
+                                      value->tensor.data};
     }
     return true;
 }

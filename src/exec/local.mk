@@ -190,6 +190,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/lower/lower.c \
 	src/exec/lower/lower.h \
 	src/exec/lower/lower_impl.h \
+	src/exec/lower/norm.c \
 	src/exec/lower/separable.c
 
 # fast kernels of single ops

@@ -5,6 +5,7 @@ cli_tests = \
 	tests/cli/cache.sh \
 	tests/cli/existing.sh \
 	tests/cli/graph.sh \
+	tests/cli/groups.sh \
 	tests/cli/inputs.sh \
 	tests/cli/known.sh \
 	tests/cli/optimize.sh \

@@ -248,8 +248,12 @@ static pdm_status lower(pdm_lower *l)
     PDM_TRY(simplify(l->module, l->options.fast));
     if (l->status == PDM_OK)
         PDM_TRY(pdm_ir_walk(l->module->op, PDM_IR_PRE_ORDER, pin_written, l));
-    if (!l->options.fast)
+    if (!l->options.fast) {
+        if (l->options.group && l->status == PDM_OK)
+            pdm_lower_norms(l, l->module->block);
+        clean(l);
         return l->status;
+    }
     if (l->status == PDM_OK)
         pdm_lower_fuse(l, l->module->block);
     /* Ops that were marked are alive, so their addresses hold. */

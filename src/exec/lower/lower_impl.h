@@ -28,6 +28,7 @@ typedef struct pdm_lower {
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_separable(pdm_lower *l, pdm_ir_block *block); /* of one block; after fusing */
 void pdm_lower_layout(pdm_lower *l, pdm_ir_block *block);
+void pdm_lower_norms(pdm_lower *l, pdm_ir_block *block);
 
 bool pdm_lower_is_pinned(const pdm_lower *l, const pdm_ir_value *value);
 void pdm_lower_pin(pdm_lower *l, const pdm_ir_value *value);
