@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	tests/text/passes/cse.pirtest \
 	tests/text/passes/dce.pirtest \
 	tests/text/passes/dims.pirtest \
+	tests/text/passes/fc.pirtest \
 	tests/text/passes/fold.pirtest \
 	tests/text/passes/hoist.pirtest \
 	tests/text/passes/identity.pirtest \

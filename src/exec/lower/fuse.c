@@ -449,6 +449,20 @@ static bool is_linear(pdm_lower *l, const pdm_ir_op *op)
            !bool_attr(op, "transpose_x", false);
 }
 
+/* A product that has its bias and activation with it, in a form that linear ops have. */
+static bool is_fc(pdm_lower *l, const pdm_ir_op *op)
+{
+    const pdm_ir_value *bias = op->num_operands > 2 ? pdm_ir_op_operand_value(op, 2) : NULL;
+    const char *act = pdm_lower_text(op, "activation_type");
+
+    return is_linear(l, op) && !bool_attr(op, "padding_weights", false) &&
+           float_attr(op, "in_num_col_dims", 1) == pdm_ir_op_operand_value(op, 0)->type->rank - 1 &&
+           (!*act || !strcmp(act, "relu")) &&
+           (!bias ||
+            (pdm_lower_is_f32(bias) && !pdm_lower_is_pinned(l, bias) && pdm_lower_is_constant(l, bias) &&
+             pdm_ir_static_count(bias) == pdm_ir_op_operand_value(op, 1)->type->dims[1]));
+}
+
 static void fuse_linear(pdm_lower *l, pdm_ir_op *op)
 {
     const bool turned = bool_attr(op, "transpose_y", false);
@@ -462,6 +476,10 @@ static void fuse_linear(pdm_lower *l, pdm_ir_op *op)
                .filter_axis = turned ? 0 : 1};
 
     c.channels = c.filter->type->dims[c.filter_axis];
+    if (op->num_operands > 2 && pdm_ir_op_operand_value(op, 2))
+        fold(&c, op, NULL, pdm_ir_op_operand_value(op, 2));
+    if (*pdm_lower_text(op, "activation_type"))
+        add_step(&c, PDM_POST_RELU, 0, 0, NULL);
     follow(&c);
     if (l->status != PDM_OK)
         return;
@@ -540,7 +558,8 @@ static void fuse_products(pdm_lower *l, pdm_ir_block *block)
         prev = op->prev;
         if (op->num_operands < 2)
             continue;
-        if (pdm_ir_op_is(op, "pd_op.matmul") && is_linear(l, op))
+        if ((pdm_ir_op_is(op, "pd_op.matmul") && is_linear(l, op)) ||
+            (pdm_ir_op_is(op, "pd_op.fc") && is_fc(l, op)))
             fuse_linear(l, op);
         else if (pdm_ir_op_is(op, "pd_op.conv2d") || pdm_ir_op_is(op, "pd_op.depthwise_conv2d")) {
             if (are_images(l, op))

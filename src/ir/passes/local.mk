@@ -9,6 +9,7 @@ libpdm_ir_la_SOURCES += \
 	src/ir/passes/cse.c \
 	src/ir/passes/dce.c \
 	src/ir/passes/dims.c \
+	src/ir/passes/fc.c \
 	src/ir/passes/fold.c \
 	src/ir/passes/hoist.c \
 	src/ir/passes/identity.c \
