@@ -56,6 +56,8 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/cache.h \
 	src/cinn/calls.c \
 	src/cinn/calls.h \
+	src/cinn/cuda/nvrtc.c \
+	src/cinn/cuda/nvrtc.h \
 	src/cinn/cuda/print.c \
 	src/cinn/cuda/print.h \
 	src/cinn/kernels.c \

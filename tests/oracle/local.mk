@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	tests/oracle/bad.py \
 	tests/oracle/bad_says.tsv \
 	tests/oracle/cases.py \
+	tests/oracle/cuda.sh \
 	tests/oracle/exec.py \
 	tests/oracle/expected.tsv \
 	tests/oracle/framework_wrong.tsv \
@@ -17,6 +18,7 @@ EXTRA_DIST += \
 	tests/oracle/launches.py \
 	tests/oracle/launches.tsv \
 	tests/oracle/models.py \
+	tests/oracle/nvrtc-setup \
 	tests/oracle/ops.py \
 	tests/oracle/oracle.py \
 	tests/oracle/own.py \

@@ -11,6 +11,17 @@ check_PROGRAMS += tests/tools/pdm-lower
 tests_tools_pdm_lower_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_lower_SOURCES = tests/tools/pdm-lower.c
 
+check_PROGRAMS += tests/tools/pdm-emulate
+tests_tools_pdm_emulate_LDADD = $(PDM_EXEC_LIBS)
+tests_tools_pdm_emulate_SOURCES = \
+	tests/tools/emulator.c \
+	tests/tools/emulator.h \
+	tests/tools/pdm-emulate.c
+
+check_PROGRAMS += tests/tools/pdm-nvrtc
+tests_tools_pdm_nvrtc_LDADD = $(PDM_EXEC_LIBS)
+tests_tools_pdm_nvrtc_SOURCES = tests/tools/pdm-nvrtc.c
+
 check_PROGRAMS += tests/tools/pdm-run
 tests_tools_pdm_run_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_run_SOURCES = \
