@@ -120,8 +120,14 @@ static void add_reduction(sample *s)
         dims[d] = gone[d] ? pdm_loop_index(s->fn, 1) : s->dims[d];
         to[d] = gone[d] ? pdm_loop_index(s->fn, 0) : i[d];
     }
-    const E term = operation(s, element(s, i), element(s, i));
+    E term = operation(s, element(s, i), element(s, i));
     const uint32_t t = add_buffer(s, PDM_LOOP_TEMP, dims);
+    if (draw(s, 8) == 0) { /* of what it makes itself, elsewhere */
+        E at[MAX_RANK];
+        for (uint32_t d = 0; d < s->rank; d++)
+            at[d] = pdm_loop_index(s->fn, 0);
+        term = operation(s, term, pdm_loop_load(s->fn, t, at));
+    }
     pdm_loop_stmt *inner = pdm_loop_store(
         s->fn, t, to,
         pdm_loop_binary(s->fn, draw(s, 3) ? PDM_LOOP_ADD : PDM_LOOP_MAX, pdm_loop_load(s->fn, t, to), term));
@@ -137,6 +143,36 @@ static void add_reduction(sample *s)
     const E value = operation(s, element(s, k), pdm_loop_load(s->fn, t, to));
     const uint32_t u = add_buffer(s, draw(s, 2) ? PDM_LOOP_TEMP : PDM_LOOP_OUTPUT, s->dims);
     add_nest(s, again, NULL, pdm_loop_store(s->fn, u, k, value));
+    s->full[s->num_full++] = u;
+}
+
+/* A place that is stored in each turn anew, and read before or behind that; or only the last is left. */
+static void add_running(sample *s)
+{
+    uint32_t vars[MAX_RANK];
+    E i[MAX_RANK], to[MAX_RANK], dims[MAX_RANK];
+
+    open_loops(s, vars, i);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        const bool gone = draw(s, 2);
+        dims[d] = gone ? pdm_loop_index(s->fn, 1) : s->dims[d];
+        to[d] = gone ? pdm_loop_index(s->fn, 0) : i[d];
+    }
+    const E value = operation(s, element(s, i), element(s, i));
+    if (draw(s, 3) == 0) {
+        const uint32_t t = add_buffer(s, PDM_LOOP_OUTPUT, dims);
+        add_nest(s, vars, NULL, pdm_loop_store(s->fn, t, to, value));
+        return;
+    }
+    const uint32_t t = add_buffer(s, PDM_LOOP_TEMP, dims);
+    const uint32_t u = add_buffer(s, draw(s, 2) ? PDM_LOOP_TEMP : PDM_LOOP_OUTPUT, s->dims);
+    pdm_loop_stmt *body = NULL;
+    const bool before = draw(s, 2);
+    for (int k = 0; k < 2; k++)
+        pdm_loop_append(&body, (k == 0) == before
+                                   ? pdm_loop_store(s->fn, u, i, operation(s, pdm_loop_load(s->fn, t, to), element(s, i)))
+                                   : pdm_loop_store(s->fn, t, to, value));
+    add_nest(s, vars, NULL, body);
     s->full[s->num_full++] = u;
 }
 
@@ -172,11 +208,13 @@ static void make(sample *s)
     s->full[s->num_full++] = add_buffer(s, PDM_LOOP_INPUT, s->dims);
     s->full[s->num_full++] = add_buffer(s, PDM_LOOP_INPUT, s->dims);
     for (uint32_t n = draw(s, 3); n > 0; n--) {
-        const uint32_t kind = draw(s, 4);
+        const uint32_t kind = draw(s, 5);
         if (kind < 2)
             add_pointwise(s, draw(s, 2) ? PDM_LOOP_TEMP : PDM_LOOP_OUTPUT);
         else if (kind == 2)
             add_reduction(s);
+        else if (kind == 3)
+            add_running(s);
         else
             add_recurrence(s);
         if (s->num_full > 5)
