@@ -150,7 +150,7 @@ static void loop_text(printer *p, const pdm_ir_op *group)
         pdm_cinn_schedule_gpu(fn);
         cuda_text(p, fn);
     } else if (fn) {
-        pdm_cinn_schedule_cpu(fn);
+        pdm_cinn_schedule_cpu(fn, true);
         pdm_loop_print(fn, p->out);
         const char *fault = pdm_loop_verify(fn);
         if (fault)

@@ -48,8 +48,9 @@ bool pdm_cinn_actual_int(const pdm_cinn_actual *actual, uint32_t element, int64_
 bool pdm_cinn_class_fits(const pdm_loop_fn *fn, const pdm_cinn_actual *actual, int64_t *symbols);
 
 /* Arrange the loops of a function for processors: as few as may be, the outermost in parallel; and
- * make it flat. */
-void pdm_cinn_schedule_cpu(pdm_loop_fn *fn);
+ * make it flat. reassociate: sums of floats may be made in another order, which is the same on all
+ * machines and for any number of threads. */
+void pdm_cinn_schedule_cpu(pdm_loop_fn *fn, bool reassociate);
 /* The same for GPUs: each turn of the parallel loops is a thread's. */
 void pdm_cinn_schedule_gpu(pdm_loop_fn *fn);
 

@@ -78,8 +78,15 @@ const char *pdm_loop_keep_in(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *lo
  * axis; they are combined behind the reduction, in order. That is another order than before:
  * reassociate says that floats may be rounded differently.
  */
+typedef struct pdm_loop_partial {
+    uint32_t buffer;
+    pdm_loop_stmt *start, *finish; /* loops that begin the results, and that combine them */
+} pdm_loop_partial;
+
 const char *pdm_loop_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate,
-                             uint32_t *out_partial);
+                             pdm_loop_partial *out_partial);
+/* Whether it would be done. */
+const char *pdm_loop_may_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate);
 
 /* What both need: see schedule_move.c. */
 typedef struct pdm_loop_block {

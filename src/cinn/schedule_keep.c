@@ -536,46 +536,76 @@ static bool is_fixed(E e)
     return true;
 }
 
-const char *pdm_loop_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate,
-                             uint32_t *out_partial)
+/* The store of a reduction that can be divided, what it combines, and its outermost loop. */
+static const char *find_reduction(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate,
+                                  pdm_loop_stmt **out_store, combination *c, pdm_loop_stmt **out_root)
 {
     pdm_loop_stmt *store = loop->kind == PDM_LOOP_FOR ? only_store_in(loop) : NULL;
-    combination c;
 
     if (!store || fn->flat)
         return "the body is not one statement that stores";
     if (loop->mark != PDM_LOOP_SERIAL)
         return NOT_SERIAL;
-    const pdm_loop_buffer like = fn->buffers.v[store->buffer];
-    if (like.rank >= PDM_MAX_RANK)
+    const pdm_loop_buffer *b = &fn->buffers.v[store->buffer];
+    if (b->rank >= PDM_MAX_RANK)
         return "there are too many axes";
     if (pdm_loop_is_shared_out(fn, loop))
         return "several turns are done at a time";
     const E sum = pdm_loop_load(fn, store->buffer, store->indices);
     if (!sum)
         return NO_MEMORY;
-    if (!is_combination(store->value, sum, &c))
+    if (!is_combination(store->value, sum, c))
         return "it is no reduction by an operation that is associative";
-    if (pdm_dtype_is_float(like.dtype) && !reassociate)
+    if (pdm_dtype_is_float(b->dtype) && !reassociate)
         return "floats may not be added in another order";
-    pdm_loop_stmt *root = reduction_of(fn, fn->body, loop, store);
-    if (!root)
+    *out_store = store;
+    *out_root = reduction_of(fn, fn->body, loop, store);
+    if (!*out_root)
         return "the place of the result depends on the loop";
-    if (!is_fixed(loop->extent))
-        return "the extent of the loop is not always the same";
-    /* Of another element of the same buffer: it would be read too early. */
+    return is_fixed(loop->extent) ? NULL : "the extent of the loop is not always the same";
+}
+
+/* Of another element of the same buffer: it would be read too early. */
+static bool reads_others(pdm_loop_fn *fn, const pdm_loop_stmt *root, const pdm_loop_stmt *store)
+{
     pdm_loop_accesses all = {0};
     bool other = !pdm_loop_collect(fn, root, false, &all);
+
     for (size_t i = 0; i < all.n; i++) {
         bool same = true;
-        for (uint32_t d = 0; d < like.rank && all.v[i].buffer == store->buffer; d++)
+        if (all.v[i].buffer != store->buffer)
+            continue;
+        for (uint32_t d = 0; d < fn->buffers.v[store->buffer].rank; d++)
             same = same && all.v[i].indices[d] == store->indices[d];
         other = other || !same;
     }
     PDM_VEC_FREE(&all);
-    if (other)
-        return "it reads other elements of what it stores";
-    /* Done from here on. */
+    return other;
+}
+
+const char *pdm_loop_may_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate)
+{
+    pdm_loop_stmt *store, *root;
+    combination c;
+    const char *why = find_reduction(fn, loop, reassociate, &store, &c, &root);
+
+    if (!why && reads_others(fn, root, store))
+        why = "it reads other elements of what it stores";
+    return fn->status != PDM_OK ? NO_MEMORY : why;
+}
+
+const char *pdm_loop_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassociate,
+                             pdm_loop_partial *out_partial)
+{
+    const char *why = pdm_loop_may_rfactor(fn, loop, reassociate);
+    pdm_loop_stmt *store, *root;
+    combination c;
+
+    if (!why)
+        why = find_reduction(fn, loop, reassociate, &store, &c, &root);
+    if (why)
+        return why;
+    const pdm_loop_buffer like = fn->buffers.v[store->buffer];
     const uint32_t partial = new_temp(fn, "r", &like, loop->extent);
     const uint32_t first = fn->num_vars++, last = fn->num_vars++;
     E at[PDM_MAX_RANK], begin[PDM_MAX_RANK], end[PDM_MAX_RANK];
@@ -585,12 +615,12 @@ const char *pdm_loop_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassoci
     begin[like.rank] = pdm_loop_var(fn, first);
     end[like.rank] = pdm_loop_var(fn, last);
     const E merged = swapped(fn, store->value, c.term, pdm_loop_load(fn, partial, end));
-    const E value = swapped(fn, store->value, sum, pdm_loop_load(fn, partial, at));
+    const E value = swapped(fn, store->value, c.sum, pdm_loop_load(fn, partial, at));
     pdm_loop_stmt *start = pdm_loop_for(
         fn, first, loop->extent, pdm_loop_store(fn, partial, begin, neutral_of(fn, &c, like.dtype)));
     pdm_loop_stmt *finish =
         pdm_loop_for(fn, last, loop->extent, pdm_loop_store(fn, store->buffer, store->indices, merged));
-    pdm_loop_stmt *inside = pdm_loop_store(fn, partial, at, value);
+    const pdm_loop_stmt *inside = pdm_loop_store(fn, partial, at, value);
     if (fn->status != PDM_OK)
         return NO_MEMORY;
     pdm_loop_stmt **link = pdm_loop_link(&fn->body, root);
@@ -602,6 +632,6 @@ const char *pdm_loop_rfactor(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool reassoci
     finish->next = root->next;
     root->next = finish;
     if (out_partial)
-        *out_partial = partial;
+        *out_partial = (pdm_loop_partial){partial, start, finish};
     return NULL;
 }

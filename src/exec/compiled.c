@@ -114,7 +114,7 @@ static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, 
         if (group->backend->gpu)
             pdm_cinn_schedule_gpu(v->fn);
         else
-            pdm_cinn_schedule_cpu(v->fn);
+            pdm_cinn_schedule_cpu(v->fn, group->backend->wants_arithmetic);
         if (group->backend->wants_arithmetic)
             pdm_loop_expand_math(v->fn);
         status = v->fn->status;

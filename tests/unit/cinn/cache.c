@@ -46,7 +46,7 @@ static pdm_loop_fn *make(const form *f)
     value = pdm_loop_unary(fn, PDM_LOOP_TANH, value);
     value = pdm_loop_binary(fn, PDM_LOOP_MUL, value, pdm_loop_float(fn, f->dtype, f->factor));
     fn->body = pdm_loop_for(fn, f->first_var, extent, pdm_loop_store(fn, y, &i, value));
-    pdm_cinn_schedule_cpu(fn);
+    pdm_cinn_schedule_cpu(fn, false);
     ck_assert_int_eq(fn->status, PDM_OK);
     return fn;
 }
