@@ -2,8 +2,9 @@
  * Each nest becomes an inner function, whose parameters are the buffers (they do not overlap), the
  * symbols and the turns of the outermost loop, and an outer one that takes them from arrays.
  *
- * Nothing is rearranged: floats are calculated as loop IR has them, without contraction. Vectors are
- * LLVM's business.
+ * Nothing is rearranged: floats are calculated as loop IR has them, without contraction. Vector loops
+ * with a number of turns are done in lanes: an expression that depends on the loop's variable is a
+ * vector of its values in all turns. Other vectors are LLVM's business.
  */
 #include "cinn/llvm/emit.h"
 
@@ -25,12 +26,20 @@ typedef struct emitter {
     LLVMValueRef *exprs; /* by expression: its value where it was emitted in a block around */
     const pdm_loop_expr **log; /* expressions that have one, in order */
     size_t num_logged;
+    unsigned lanes; /* of the vector loop that is emitted; 0: of none */
+    uint32_t lane;  /* its variable */
+    unsigned wide;  /* what is made now has so many lanes; 0: it is a scalar */
     bool failed;
 } emitter;
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static LLVMTypeRef type_of(emitter *e, pdm_dtype dtype)
+static LLVMTypeRef widened(const emitter *e, LLVMTypeRef type)
+{
+    return e->wide ? LLVMVectorType(type, e->wide) : type;
+}
+
+static LLVMTypeRef scalar_type(emitter *e, pdm_dtype dtype)
 {
     switch ((int)dtype) {
     case PDM_BOOL:
@@ -55,9 +64,14 @@ static LLVMTypeRef type_of(emitter *e, pdm_dtype dtype)
     }
 }
 
+static LLVMTypeRef type_of(emitter *e, pdm_dtype dtype)
+{
+    return widened(e, scalar_type(e, dtype));
+}
+
 static LLVMTypeRef memory_type(emitter *e, pdm_dtype dtype)
 {
-    return dtype == PDM_BOOL ? e->i8 : type_of(e, dtype);
+    return dtype == PDM_BOOL ? e->i8 : scalar_type(e, dtype);
 }
 
 static bool is_unsigned(pdm_dtype dtype)
@@ -65,14 +79,65 @@ static bool is_unsigned(pdm_dtype dtype)
     return dtype == PDM_U8 || dtype == PDM_BOOL || dtype == PDM_INDEX;
 }
 
+/* A constant in all lanes. */
+static LLVMValueRef repeated(const emitter *e, LLVMValueRef scalar)
+{
+    LLVMValueRef all[PDM_LOOP_MAX_LANES];
+
+    for (unsigned i = 0; i < e->wide; i++)
+        all[i] = scalar;
+    return e->wide ? LLVMConstVector(all, e->wide) : scalar;
+}
+
 static LLVMValueRef int_const(emitter *e, pdm_dtype dtype, int64_t value)
 {
-    return LLVMConstInt(type_of(e, dtype), (unsigned long long)value, true);
+    return repeated(e, LLVMConstInt(scalar_type(e, dtype), (unsigned long long)value, true));
 }
 
 static LLVMValueRef float_const(emitter *e, pdm_dtype dtype, double value)
 {
-    return LLVMConstReal(type_of(e, dtype), value);
+    return repeated(e, LLVMConstReal(scalar_type(e, dtype), value));
+}
+
+static bool is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+/* A value in all lanes, where lanes are wanted. */
+static LLVMValueRef spread(emitter *e, LLVMValueRef v)
+{
+    if (!e->wide || is_vector(v))
+        return v;
+    if (LLVMIsConstant(v))
+        return repeated(e, v);
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(v), e->wide);
+    LLVMValueRef first = LLVMBuildInsertElement(e->builder, LLVMGetPoison(type), v,
+                                                LLVMConstInt(e->i32, 0, false), "");
+    LLVMValueRef mask = LLVMConstNull(LLVMVectorType(e->i32, e->wide));
+    return LLVMBuildShuffleVector(e->builder, first, LLVMGetPoison(type), mask, "");
+}
+
+static LLVMValueRef lane_of(emitter *e, LLVMValueRef v, unsigned lane)
+{
+    return is_vector(v) ? LLVMBuildExtractElement(e->builder, v, LLVMConstInt(e->i32, lane, false), "")
+                        : v;
+}
+
+/* v with another value in a lane; NULL: of no values yet. */
+static LLVMValueRef with_lane(emitter *e, LLVMValueRef v, unsigned lane, LLVMValueRef value)
+{
+    LLVMValueRef all = v ? v : LLVMGetPoison(LLVMVectorType(LLVMTypeOf(value), e->lanes));
+
+    return LLVMBuildInsertElement(e->builder, all, value, LLVMConstInt(e->i32, lane, false), "");
+}
+
+static void add_text_attribute(emitter *e, LLVMValueRef function, const char *name, const char *text)
+{
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
+                                                           text, (unsigned)strlen(text));
+
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
 static void add_attribute(emitter *e, LLVMValueRef function, LLVMAttributeIndex at, const char *name)
@@ -105,18 +170,30 @@ static LLVMValueRef call(emitter *e, const char *name, pdm_dtype dtype, LLVMValu
 static LLVMValueRef libm(emitter *e, const char *base, pdm_dtype dtype, LLVMValueRef a,
                          LLVMValueRef b)
 {
+    const unsigned lanes = e->wide, count = b ? 2 : 1;
+    LLVMValueRef all = NULL;
     char name[32];
-    LLVMValueRef args[2] = {a, b};
 
     snprintf(name, sizeof name, "%s%s", base, dtype == PDM_F32 ? "f" : "");
-    return call(e, name, dtype, args, b ? 2 : 1);
+    if (!lanes)
+        return call(e, name, dtype, (LLVMValueRef[]){a, b}, count);
+    e->wide = 0; /* it takes one at a time */
+    for (unsigned i = 0; i < lanes; i++) {
+        LLVMValueRef args[2] = {lane_of(e, a, i), b ? lane_of(e, b, i) : NULL};
+        all = with_lane(e, all, i, call(e, name, dtype, args, count));
+    }
+    e->wide = lanes;
+    return all;
 }
 
 static LLVMValueRef intrinsic(emitter *e, const char *base, pdm_dtype dtype, LLVMValueRef a)
 {
     char name[32];
 
-    snprintf(name, sizeof name, "llvm.%s.%s", base, pdm_dtype_text(dtype));
+    if (e->wide)
+        snprintf(name, sizeof name, "llvm.%s.v%u%s", base, e->wide, pdm_dtype_text(dtype));
+    else
+        snprintf(name, sizeof name, "llvm.%s.%s", base, pdm_dtype_text(dtype));
     return call(e, name, dtype, &a, 1);
 }
 
@@ -281,15 +358,15 @@ static LLVMValueRef float_to_int(emitter *e, pdm_dtype to, pdm_dtype from, LLVMV
     const bool wide = to == PDM_I64 || to == PDM_INDEX;
     const double low = wide ? -0x1p63 : from == PDM_F32 ? -0x1p31 : -0x1p31 - 1;
     LLVMBuilderRef m = e->builder;
-    LLVMTypeRef type = wide ? e->i64 : e->i32;
+    const pdm_dtype whole = wide ? PDM_I64 : PDM_I32;
+    LLVMTypeRef type = type_of(e, whole);
     LLVMValueRef above = LLVMBuildFCmp(m, from == PDM_F64 && !wide ? LLVMRealOGT : LLVMRealOGE, a,
                                        float_const(e, from, low), "");
     LLVMValueRef below =
         LLVMBuildFCmp(m, LLVMRealOLT, a, float_const(e, from, wide ? 0x1p63 : 0x1p31), "");
     LLVMValueRef fits = LLVMBuildAnd(m, above, below, "");
     LLVMValueRef safe = LLVMBuildSelect(m, fits, a, float_const(e, from, 0), "");
-    LLVMValueRef smallest =
-        LLVMConstInt(type, wide ? (unsigned long long)INT64_MIN : (unsigned long long)INT32_MIN, true);
+    LLVMValueRef smallest = int_const(e, whole, wide ? INT64_MIN : INT32_MIN);
     LLVMValueRef v = LLVMBuildSelect(m, fits, LLVMBuildFPToSI(m, safe, type, ""), smallest, "");
 
     return wide || to == PDM_I32 ? v : LLVMBuildTrunc(m, v, type_of(e, to), "");
@@ -318,30 +395,92 @@ static LLVMValueRef cast(emitter *e, pdm_dtype to, pdm_dtype from, LLVMValueRef 
 
 static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x);
 
-/* The address of an element of a buffer. */
-static LLVMValueRef element(emitter *e, uint32_t buffer, const pdm_loop_expr *index)
+/*
+ * By how much an index grows from lane to lane. False: not by always the same number, as far as is
+ * known. Outside of vector loops nothing grows.
+ */
+static bool lane_step(const emitter *e, const pdm_loop_expr *x, int64_t *step)
 {
-    LLVMValueRef at = emit(e, index);
+    int64_t a = 0, b = 0;
+
+    *step = 0;
+    if (!e->lanes)
+        return true;
+    if (x->kind == PDM_LOOP_VAR)
+        *step = x->u.index == e->lane;
+    if (x->num_args == 0)
+        return true;
+    if (x->kind == PDM_LOOP_BINARY && (x->op == PDM_LOOP_ADD || x->op == PDM_LOOP_MUL)) {
+        if (!lane_step(e, x->args[0], &a) || !lane_step(e, x->args[1], &b))
+            return false;
+        if (x->op == PDM_LOOP_ADD)
+            return !__builtin_add_overflow(a, b, step);
+        if (a == 0 && b == 0)
+            return true;
+        const pdm_loop_expr *factor = x->args[a != 0];
+        return (a == 0 || b == 0) && factor->kind == PDM_LOOP_CONST &&
+               !__builtin_mul_overflow(a + b, factor->u.i, step);
+    }
+    for (uint32_t i = 0; i < x->num_args; i++) {
+        if (!lane_step(e, x->args[i], &a) || a != 0)
+            return false;
+    }
+    return true;
+}
+
+/* An index in the first lane. */
+static LLVMValueRef first_lane(emitter *e, const pdm_loop_expr *x)
+{
+    int64_t step;
+
+    if (lane_step(e, x, &step) && step == 0)
+        return emit(e, x);
+    if (x->kind == PDM_LOOP_VAR)
+        return LLVMConstInt(e->i64, 0, false);
+    LLVMValueRef a = first_lane(e, x->args[0]), b = first_lane(e, x->args[1]);
+    return x->op == PDM_LOOP_ADD ? LLVMBuildNSWAdd(e->builder, a, b, "")
+                                 : LLVMBuildNSWMul(e->builder, a, b, "");
+}
+
+/* The address of an element of a buffer. */
+static LLVMValueRef address(emitter *e, uint32_t buffer, LLVMValueRef index)
+{
     LLVMValueRef base = e->locals[buffer] ? e->locals[buffer] : LLVMGetParam(e->function, buffer);
 
-    return LLVMBuildInBoundsGEP2(e->builder, memory_type(e, e->fn->buffers.v[buffer].dtype), base, &at,
-                                 1, "");
+    return LLVMBuildInBoundsGEP2(e->builder, memory_type(e, e->fn->buffers.v[buffer].dtype), base,
+                                 &index, 1, "");
+}
+
+/* Side by side in memory: the elements of all lanes. */
+static LLVMTypeRef line_type(emitter *e, pdm_dtype dtype)
+{
+    return LLVMVectorType(memory_type(e, dtype), e->lanes);
 }
 
 static LLVMValueRef load(emitter *e, const pdm_loop_expr *x)
 {
-    LLVMValueRef at = element(e, x->u.index, x->args[0]);
-    LLVMValueRef v = LLVMBuildLoad2(e->builder, memory_type(e, x->dtype), at, "");
+    const bool is_bool = x->dtype == PDM_BOOL;
+    LLVMTypeRef type = memory_type(e, x->dtype);
+    LLVMValueRef v = NULL;
+    int64_t step;
 
-    return x->dtype == PDM_BOOL
-               ? LLVMBuildICmp(e->builder, LLVMIntNE, v, LLVMConstInt(e->i8, 0, false), "")
-               : v;
+    if (!lane_step(e, x->args[0], &step) || (step != 0 && step != 1)) {
+        LLVMValueRef at = emit(e, x->args[0]);
+        for (unsigned i = 0; i < e->lanes; i++)
+            v = with_lane(e, v, i, LLVMBuildLoad2(e->builder, type, address(e, x->u.index, lane_of(e, at, i)), ""));
+    } else if (step == 0) {
+        v = LLVMBuildLoad2(e->builder, type, address(e, x->u.index, emit(e, x->args[0])), "");
+    } else {
+        v = LLVMBuildLoad2(e->builder, line_type(e, x->dtype),
+                           address(e, x->u.index, first_lane(e, x->args[0])), "");
+        LLVMSetAlignment(v, (unsigned)pdm_dtype_size(x->dtype));
+    }
+    return is_bool ? LLVMBuildICmp(e->builder, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "") : v;
 }
 
-static LLVMValueRef unary(emitter *e, const pdm_loop_expr *x)
+static LLVMValueRef unary(emitter *e, const pdm_loop_expr *x, LLVMValueRef a)
 {
     const pdm_dtype dtype = x->args[0]->dtype;
-    LLVMValueRef a = emit(e, x->args[0]);
 
     if (x->op == PDM_LOOP_BITS)
         return LLVMBuildBitCast(e->builder, a, type_of(e, x->dtype), "");
@@ -349,37 +488,70 @@ static LLVMValueRef unary(emitter *e, const pdm_loop_expr *x)
                                      : int_unary(e, x->op, dtype, a);
 }
 
+/* The numbers of the lanes. */
+static LLVMValueRef lane_numbers(const emitter *e)
+{
+    LLVMValueRef all[PDM_LOOP_MAX_LANES];
+
+    for (unsigned i = 0; i < e->lanes; i++)
+        all[i] = LLVMConstInt(e->i64, i, false);
+    return LLVMConstVector(all, e->lanes);
+}
+
+/* An operation, of operands that are there. */
+static LLVMValueRef operation(emitter *e, const pdm_loop_expr *x, const LLVMValueRef *v)
+{
+    switch (x->kind) {
+    case PDM_LOOP_UNARY:
+        return unary(e, x, v[0]);
+    case PDM_LOOP_BINARY:
+        return pdm_dtype_is_float(x->args[0]->dtype)
+                   ? float_binary(e, x->op, x->args[0]->dtype, v[0], v[1])
+                   : int_binary(e, x->op, x->args[0]->dtype, v[0], v[1]);
+    case PDM_LOOP_SELECT:
+        return LLVMBuildSelect(e->builder, v[0], v[1], v[2], "");
+    case PDM_LOOP_CAST:
+        return cast(e, x->dtype, x->args[0]->dtype, v[0]);
+    case PDM_LOOP_CONST:
+    case PDM_LOOP_VAR:
+    case PDM_LOOP_SYMBOL:
+    case PDM_LOOP_LOAD:
+        break;
+    }
+    return NULL;
+}
+
 static LLVMValueRef make(emitter *e, const pdm_loop_expr *x)
 {
-    LLVMValueRef a, b, c;
+    LLVMValueRef v[3] = {NULL};
+    bool wide = false;
 
     switch (x->kind) {
     case PDM_LOOP_CONST:
         return pdm_dtype_is_float(x->dtype) ? float_const(e, x->dtype, x->u.f)
                                             : int_const(e, x->dtype, x->u.i);
     case PDM_LOOP_VAR:
-        return e->vars[x->u.index];
+        return e->lanes && x->u.index == e->lane ? lane_numbers(e) : e->vars[x->u.index];
     case PDM_LOOP_SYMBOL:
         return LLVMGetParam(e->function, (unsigned)e->fn->buffers.n + x->u.index);
     case PDM_LOOP_LOAD:
         return load(e, x);
     case PDM_LOOP_UNARY:
-        return unary(e, x);
     case PDM_LOOP_BINARY:
-        a = emit(e, x->args[0]);
-        b = emit(e, x->args[1]);
-        return pdm_dtype_is_float(x->args[0]->dtype)
-                   ? float_binary(e, x->op, x->args[0]->dtype, a, b)
-                   : int_binary(e, x->op, x->args[0]->dtype, a, b);
     case PDM_LOOP_SELECT:
-        c = emit(e, x->args[0]);
-        a = emit(e, x->args[1]);
-        b = emit(e, x->args[2]);
-        return LLVMBuildSelect(e->builder, c, a, b, "");
     case PDM_LOOP_CAST:
-        return cast(e, x->dtype, x->args[0]->dtype, emit(e, x->args[0]));
+        break;
     }
-    return NULL;
+    for (uint32_t i = 0; i < x->num_args; i++) {
+        v[i] = emit(e, x->args[i]);
+        wide = wide || is_vector(v[i]);
+    }
+    e->wide = wide ? e->lanes : 0;
+    for (uint32_t i = 0; i < x->num_args; i++)
+        v[i] = spread(e, v[i]);
+    LLVMValueRef made = operation(e, x, v);
+    e->wide = 0;
+    return made;
 }
 
 static LLVMValueRef emit(emitter *e, const pdm_loop_expr *x)
@@ -423,14 +595,42 @@ static void loop(emitter *e, const pdm_loop_stmt *stmt, LLVMValueRef begin, LLVM
     forget(e);
 }
 
+/* Lanes that store to places of their own; to one place, the last. */
+static void store_lanes(emitter *e, const pdm_loop_stmt *stmt, LLVMValueRef v)
+{
+    const pdm_dtype dtype = stmt->value->dtype;
+    int64_t step;
+
+    if (!lane_step(e, stmt->indices[0], &step) || (step != 0 && step != 1)) {
+        LLVMValueRef at = emit(e, stmt->indices[0]);
+        for (unsigned i = 0; i < e->lanes; i++)
+            LLVMBuildStore(e->builder, lane_of(e, v, i), address(e, stmt->buffer, lane_of(e, at, i)));
+    } else if (step == 0) {
+        LLVMBuildStore(e->builder, lane_of(e, v, e->lanes - 1),
+                       address(e, stmt->buffer, emit(e, stmt->indices[0])));
+    } else {
+        e->wide = e->lanes;
+        v = spread(e, v);
+        e->wide = 0;
+        LLVMValueRef stored =
+            LLVMBuildStore(e->builder, v, address(e, stmt->buffer, first_lane(e, stmt->indices[0])));
+        LLVMSetAlignment(stored, (unsigned)pdm_dtype_size(dtype));
+    }
+}
+
 static void store(emitter *e, const pdm_loop_stmt *stmt)
 {
     LLVMValueRef v = emit(e, stmt->value);
-    LLVMValueRef at = element(e, stmt->buffer, stmt->indices[0]);
 
-    if (stmt->value->dtype == PDM_BOOL)
-        v = LLVMBuildZExt(e->builder, v, e->i8, "");
-    LLVMBuildStore(e->builder, v, at);
+    if (stmt->value->dtype == PDM_BOOL) {
+        e->wide = is_vector(v) ? e->lanes : 0;
+        v = LLVMBuildZExt(e->builder, v, widened(e, e->i8), "");
+        e->wide = 0;
+    }
+    if (e->lanes)
+        store_lanes(e, stmt, v);
+    else
+        LLVMBuildStore(e->builder, v, address(e, stmt->buffer, emit(e, stmt->indices[0])));
     for (size_t i = 0; i < e->num_logged; i++) {
         if (e->log[i]->kind == PDM_LOOP_LOAD && e->log[i]->u.index == stmt->buffer) {
             forget(e);
@@ -452,6 +652,57 @@ static void guarded(emitter *e, const pdm_loop_stmt *stmt)
     forget(e);
 }
 
+static bool mentions(const pdm_loop_expr *x, uint32_t var)
+{
+    if (x->kind == PDM_LOOP_VAR)
+        return x->u.index == var;
+    for (uint32_t i = 0; i < x->num_args; i++) {
+        if (mentions(x->args[i], var))
+            return true;
+    }
+    return false;
+}
+
+/* What goes on in lanes: all of them do the same, and have no memory of their own. */
+static bool fits_lanes(const emitter *e, const pdm_loop_stmt *list, uint32_t lane)
+{
+    for (const pdm_loop_stmt *stmt = list; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR &&
+            (mentions(stmt->extent, lane) || !fits_lanes(e, stmt->body, lane)))
+            return false;
+        if (stmt->kind == PDM_LOOP_IF &&
+            (mentions(stmt->value, lane) || !fits_lanes(e, stmt->body, lane)))
+            return false;
+        for (size_t i = 0; stmt->kind == PDM_LOOP_FOR && i < e->fn->buffers.n; i++) {
+            if (e->fn->buffers.v[i].scope != PDM_LOOP_GLOBAL && e->fn->buffers.v[i].home == stmt->var)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_in_lanes(const emitter *e, const pdm_loop_stmt *stmt)
+{
+    const pdm_loop_stmt alone = {.kind = PDM_LOOP_FOR,
+                                 .var = stmt->var,
+                                 .extent = stmt->extent,
+                                 .body = stmt->body};
+
+    return stmt->mark == PDM_LOOP_VECTOR && !e->lanes && stmt->extent->kind == PDM_LOOP_CONST &&
+           stmt->extent->u.i >= 2 && stmt->extent->u.i <= PDM_LOOP_MAX_LANES &&
+           fits_lanes(e, &alone, stmt->var);
+}
+
+static void in_lanes(emitter *e, const pdm_loop_stmt *stmt)
+{
+    forget(e);
+    e->lanes = (unsigned)stmt->extent->u.i;
+    e->lane = stmt->var;
+    statements(e, stmt->body);
+    forget(e);
+    e->lanes = 0;
+}
+
 static void unrolled(emitter *e, const pdm_loop_stmt *stmt)
 {
     for (int64_t i = 0; i < stmt->extent->u.i; i++) {
@@ -469,6 +720,8 @@ static void statements(emitter *e, const pdm_loop_stmt *stmt)
             guarded(e, stmt);
         else if (stmt->kind == PDM_LOOP_FOR && stmt->mark == PDM_LOOP_UNROLL)
             unrolled(e, stmt);
+        else if (stmt->kind == PDM_LOOP_FOR && is_in_lanes(e, stmt))
+            in_lanes(e, stmt);
         else if (stmt->kind == PDM_LOOP_FOR)
             loop(e, stmt, LLVMConstInt(e->i64, 0, false), emit(e, stmt->extent));
         else
@@ -493,8 +746,8 @@ static void take_locals(emitter *e, pdm_loop_stmt nest)
         e->locals[i] = NULL;
         if (b->scope == PDM_LOOP_GLOBAL || !pdm_loop_find(&nest, b->home) || !pdm_loop_bytes(b, &bytes))
             continue;
-        LLVMValueRef count = LLVMConstInt(e->i64, bytes / pdm_dtype_size(b->dtype), false);
-        e->locals[i] = LLVMBuildArrayAlloca(e->builder, memory_type(e, b->dtype), count, "");
+        const unsigned count = (unsigned)(bytes / pdm_dtype_size(b->dtype));
+        e->locals[i] = LLVMBuildAlloca(e->builder, LLVMArrayType(memory_type(e, b->dtype), count), "");
         LLVMSetAlignment(e->locals[i], 64);
     }
 }
@@ -512,6 +765,7 @@ static LLVMValueRef inner_function(emitter *e, const pdm_loop_stmt *nest, uint32
     LLVMSetLinkage(e->function, LLVMInternalLinkage);
     add_attribute(e, e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline");
     add_attribute(e, e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
+    add_text_attribute(e, e->function, "prefer-vector-width", "512"); /* where there are such */
     for (unsigned i = 0; i < buffers; i++) {
         add_attribute(e, e->function, i + 1, "noalias");
         add_attribute(e, e->function, i + 1, "nocapture");
