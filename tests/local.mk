@@ -36,6 +36,7 @@ build_tests = \
 TESTS += $(build_tests)
 EXTRA_DIST += $(build_tests) tests/tap/tap.sh tests/valgrind.sh
 
+include tests/programs/local.mk
 include tests/tools/local.mk
 include tests/unit/local.mk
 include tests/text/local.mk

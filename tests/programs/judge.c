@@ -1,0 +1,631 @@
+#include "judge.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec/constants.h"
+#include "exec/pool.h"
+#include "ir/pass.h"
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+bool judge_way_parse(const char *name, size_t len, judge_way *out)
+{
+    const char *const end = name + len;
+
+    *out = (judge_way){.compile = NULL};
+    if (len >= sizeof out->name)
+        return false;
+    memcpy(out->name, name, len);
+    while (name < end) {
+        size_t n = 0;
+        while (name + n < end && name[n] != '-')
+            n++;
+#define IS(text) (n == sizeof text - 1 && !memcmp(name, text, n))
+        if (IS("O2"))
+            out->optimized = true;
+        else if (IS("passes"))
+            out->passes = true;
+        else if (IS("ref"))
+            out->compile = "ref";
+        else if (IS("llvm"))
+            out->compile = "llvm";
+        else if (IS("cuda"))
+            out->compile = "cuda-emulated";
+        else if (IS("faulty"))
+            out->compile = "faulty";
+        else if (IS("single"))
+            out->single = true;
+        else if (IS("fast"))
+            out->fast = true;
+        else
+            return false;
+#undef IS
+        name += n + (name + n < end);
+    }
+    return true;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+typedef struct heard {
+    char text[400];
+} heard;
+
+static void hear(void *user, const pdm_diagnostic *d)
+{
+    heard *h = user;
+
+    if (d->severity == PDM_ERROR || !strcmp(d->id, "compile-note"))
+        snprintf(h->text, sizeof h->text, "%s%s%s", d->op_type ? d->op_type : "", d->op_type ? ": " : "", d->message);
+}
+
+typedef struct machine {
+    pdm_ir_module *module; /* its own; NULL: that of the program */
+    pdm_params params;
+    pdm_ir_constants constants;
+    pdm_exec_plan *plan;
+    heard heard;
+    pdm_diag_sink sink;
+} machine;
+
+static void close_machine(machine *m)
+{
+    pdm_exec_plan_destroy(m->plan);
+    if (m->module) {
+        pdm_ir_constants_deinit(&m->constants);
+        pdm_ir_module_destroy(m->module);
+    }
+    pdm_params_deinit(&m->params);
+}
+
+static uint64_t mix(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* -O2, or passes in any order: those that leave what is written alone meet it then. */
+static void choose_passes(const judge_way *way, uint64_t seed, char list[512])
+{
+    size_t count = 0;
+
+    strcpy(list, pdm_ir_pass_list(2));
+    if (!way->passes)
+        return;
+    while (pdm_ir_pass_at(count))
+        count++;
+    list[0] = 0;
+    for (uint64_t i = 1 + mix(&seed) % 10; i > 0; i--) {
+        strcat(list, pdm_ir_pass_at(mix(&seed) % count)->name);
+        strcat(list, i > 1 ? "," : "");
+    }
+}
+
+static bool optimize(const program *p, const judge_way *way, uint64_t seed, machine *m)
+{
+    pdm_exec_constants source;
+    char list[512];
+
+    if (pdm_ir_module_clone(p->module, &m->module) != PDM_OK)
+        return false;
+    pdm_ir_constants_init(&m->constants);
+    choose_passes(way, seed, list);
+    pdm_exec_constants_init(&source, &m->params, &m->sink);
+    const pdm_ir_pass_options options = {.source = &source.source, .verify = true};
+    const pdm_status status = pdm_ir_pass_run_list(m->module, list, &options, &m->constants, &m->sink);
+    pdm_exec_constants_deinit(&source);
+    for (size_t i = 0; status == PDM_OK && i < m->constants.made.n; i++) {
+        const pdm_ir_made_constant *made = &m->constants.made.v[i];
+        if (pdm_param_make(&m->params.arena, made->name, &made->tensor, &m->params.items[m->params.count++]) != PDM_OK)
+            return false;
+    }
+    if (m->heard.text[0]) {
+        char text[400];
+        memcpy(text, m->heard.text, sizeof text);
+        snprintf(m->heard.text, sizeof m->heard.text, "passes %.90s: %.280s", list, text);
+    }
+    return status == PDM_OK && !m->heard.text[0];
+}
+
+/* way NULL: the reference, of which an observer sees every op. */
+static bool open_machine(const program *p, const judge_way *way, uint64_t seed, bool observed, machine *m)
+{
+    pdm_exec_plan_options options = {.keep_all = observed};
+
+    *m = (machine){.sink = {.fn = hear}};
+    m->sink.user = &m->heard;
+    if (!program_params(p, &m->params, 4096))
+        return false;
+    if (way) {
+        options.compile = way->compile;
+        options.compile_single = way->single;
+        options.fast = way->fast;
+        if ((way->optimized || way->passes) && !optimize(p, way, seed, m))
+            return false;
+    }
+    return pdm_exec_plan_create(m->module ? m->module : p->module, &m->params, &options, &m->sink, &m->plan) == PDM_OK &&
+           !m->heard.text[0];
+}
+
+typedef struct outcome {
+    pdm_status status;
+    size_t count;
+    pdm_tensor *out;
+} outcome;
+
+static void forget(outcome *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        pdm_tensor_deinit(&o->out[i]);
+    free(o->out);
+    *o = (outcome){0};
+}
+
+static void run_set(const program *p, int set, machine *m, pdm_exec_session *session, outcome *o)
+{
+    *o = (outcome){.count = pdm_exec_num_outputs(m->plan)};
+    o->out = calloc(o->count + 1, sizeof *o->out);
+    for (size_t i = 0; i < pdm_exec_num_inputs(m->plan); i++) {
+        const pdm_tensor *t = program_input(p, pdm_exec_input_name(m->plan, i), set);
+        if (t && t->dtype != PDM_UNDEFINED)
+            pdm_exec_set_input(session, i, t);
+    }
+    m->heard.text[0] = 0;
+    pdm_exec_session_reset(session);
+    o->status = o->out ? pdm_exec_run(session, &m->sink) : PDM_NOMEM;
+    for (size_t i = 0; o->status == PDM_OK && i < o->count; i++) {
+        const pdm_value *v = pdm_exec_output(session, i);
+        if (v && v->kind == PDM_VALUE_TENSOR && pdm_tensor_copy(&o->out[i], &v->tensor) != PDM_OK)
+            o->status = PDM_NOMEM;
+    }
+}
+
+bool judge_observe(const program *p, int set, pdm_exec_observe_fn fn, void *user)
+{
+    const pdm_exec_options options = {.observe = fn, .user = user, .max_iterations = 1000};
+    pdm_exec_session *session = NULL;
+    outcome o = {.status = PDM_INTERNAL};
+    machine m;
+
+    if (open_machine(p, NULL, 0, true, &m) && pdm_exec_session_create(m.plan, &options, &session) == PDM_OK)
+        run_set(p, set, &m, session, &o);
+    const bool ok = o.status == PDM_OK;
+    forget(&o);
+    pdm_exec_session_destroy(session);
+    close_machine(&m);
+    return ok;
+}
+
+/* ---- what functions may do ------------------------------------------------------------------- */
+
+typedef enum slack {
+    UNITS,   /* of each result, in the last place */
+    FADING,  /* the same, and what is below the least normal number may be zero */
+    LARGEST, /* units of the last place of the largest number among operands and results */
+    SUM,     /* units of the last place of the largest sum that there can be */
+    PRODUCT, /* the same of products */
+    SIGN     /* of zero */
+} slack;
+
+enum { ALWAYS = 1, AFTER_PASSES = 2, FAST = 4 };
+
+static const struct slack_row {
+    const char *op;
+    slack kind;
+    int units, when;
+} slack_rows[] = {
+    {"acos", UNITS, 4, ALWAYS}, {"acosh", UNITS, 4, ALWAYS}, {"asin", UNITS, 4, ALWAYS}, {"asinh", UNITS, 4, ALWAYS},
+    {"atan", UNITS, 4, ALWAYS}, {"atan2", UNITS, 4, ALWAYS}, {"atanh", UNITS, 4, ALWAYS}, {"batch_norm", LARGEST, 8, ALWAYS},
+    {"celu", UNITS, 6, ALWAYS}, {"cos", UNITS, 4, ALWAYS}, {"cosh", UNITS, 4, ALWAYS}, {"elementwise_pow", FADING, 4, ALWAYS},
+    {"elu", UNITS, 6, ALWAYS}, {"erf", UNITS, 4, ALWAYS}, {"exp", FADING, 4, ALWAYS}, {"expm1", UNITS, 4, ALWAYS},
+    {"gelu", LARGEST, 4, ALWAYS}, {"group_norm", LARGEST, 16, ALWAYS}, {"instance_norm", LARGEST, 16, ALWAYS},
+    {"layer_norm", LARGEST, 8, ALWAYS}, {"log", UNITS, 4, ALWAYS}, {"log10", UNITS, 4, ALWAYS}, {"log1p", UNITS, 4, ALWAYS},
+    {"log2", UNITS, 4, ALWAYS}, {"log_softmax", LARGEST, 16, ALWAYS}, {"logsigmoid", UNITS, 8, ALWAYS}, {"mean", SUM, 1, ALWAYS},
+    {"mish", FADING, 8, ALWAYS}, {"pow", FADING, 4, ALWAYS}, {"rsqrt", UNITS, 3, ALWAYS}, {"selu", UNITS, 6, ALWAYS},
+    {"sigmoid", FADING, 4, ALWAYS}, {"silu", FADING, 5, ALWAYS}, {"sin", UNITS, 4, ALWAYS}, {"sinh", UNITS, 4, ALWAYS},
+    {"softmax", FADING, 16, ALWAYS}, {"softplus", FADING, 6, ALWAYS}, {"sqrt", UNITS, 2, ALWAYS}, {"stanh", UNITS, 6, ALWAYS},
+    {"sum", SUM, 1, ALWAYS}, {"swish", FADING, 5, ALWAYS}, {"tan", UNITS, 4, ALWAYS}, {"tanh", UNITS, 4, ALWAYS},
+    {"tanh_shrink", LARGEST, 4, ALWAYS},
+    /* What passes put together, and fast kernels do in another order. */
+    {"conv2d", PRODUCT, 4, AFTER_PASSES | FAST}, {"matmul", PRODUCT, 1, AFTER_PASSES | FAST}, {"pool2d", LARGEST, 8, FAST},
+    {"scale", SIGN, 0, AFTER_PASSES | FAST},
+};
+
+static const struct slack_row *slack_of(const pdm_ir_op *op, int when)
+{
+    const char *name = pdm_ir_op_name(op);
+    size_t len = strlen(name);
+
+    if (strncmp(name, "pd_op.", 6) != 0)
+        return NULL;
+    name += 6;
+    len -= 6;
+    for (size_t i = 0; i < sizeof slack_rows / sizeof *slack_rows; i++) {
+        const struct slack_row *row = &slack_rows[i];
+        const size_t n = strlen(row->op);
+        if ((row->when & when) && (len == n || (len == n + 1 && name[n] == '_')) && !memcmp(row->op, name, n))
+            return row;
+    }
+    return NULL;
+}
+
+static double unit_of(pdm_dtype dtype)
+{
+    return dtype == PDM_F64 ? DBL_EPSILON : dtype == PDM_F32 ? FLT_EPSILON : dtype == PDM_F16 ? 0x1p-10 : 0x1p-7;
+}
+
+static double largest(const pdm_tensor *t)
+{
+    double most = 0;
+
+    for (int64_t i = 0, n = pdm_tensor_count(t); i < n; i++) {
+        const double v = fabs(pdm_get_double(t, i));
+        if (isfinite(v) && v > most)
+            most = v;
+    }
+    return most;
+}
+
+typedef struct mover {
+    uint64_t random;
+    int when;
+} mover;
+
+static double between(mover *m) /* -1 to 1 */
+{
+    return (double)(mix(&m->random) % 2001) / 1000.0 - 1;
+}
+
+/* How far apart results may be, where that is the same for all. Products have as many terms as the filter, or the last dim of the
+ * first operand. */
+static double absolute(const struct slack_row *row, const pdm_ir_op *op, const pdm_tensor *out, const pdm_value *const *in)
+{
+    const double unit = unit_of(out->dtype) * row->units;
+    const pdm_tensor *x = &in[0]->tensor;
+    double most = largest(out);
+
+    if (row->kind == SUM)
+        return unit * fmax(2, (double)pdm_tensor_count(x) / fmax(1, (double)pdm_tensor_count(out))) * largest(x);
+    if (row->kind == LARGEST) {
+        for (uint32_t i = 0; i < op->num_operands; i++) {
+            if (in[i] && in[i]->kind == PDM_VALUE_TENSOR)
+                most = fmax(most, largest(&in[i]->tensor));
+        }
+        return unit * most;
+    }
+    const pdm_tensor *y = &in[1]->tensor;
+    const double terms = !strcmp(row->op, "conv2d") ? (double)(y->dims[1] * y->dims[2] * y->dims[3])
+                                                    : (double)(x->rank ? x->dims[x->rank - 1] : 1);
+    return unit * fmax(terms, 4) * largest(x) * largest(y);
+}
+
+/* What a number may be instead. */
+static double moved(const struct slack_row *row, mover *m, double v, double step, pdm_dtype dtype)
+{
+    const double by = between(m), least = dtype == PDM_F64 ? DBL_MIN : dtype == PDM_F32 || dtype == PDM_BF16 ? FLT_MIN : 0x1p-24;
+
+    if (row->kind == SIGN)
+        return v == 0 ? copysign(v, by) : v;
+    if (!isfinite(v) || (v == 0 && row->kind == UNITS))
+        return v;
+    if (row->kind != UNITS && row->kind != FADING)
+        return v + by * step;
+    return v + by * fmax(row->units * unit_of(dtype) * fabs(v), fabs(v) < least ? least : 0);
+}
+
+static void move_results(void *user, const pdm_ir_op *op, const pdm_value *const *in, const pdm_value *const *out)
+{
+    mover *m = user;
+    const struct slack_row *row = slack_of(op, m->when);
+
+    if (!row || !out[0] || out[0]->kind != PDM_VALUE_TENSOR || !pdm_dtype_is_float(out[0]->tensor.dtype))
+        return;
+    pdm_tensor view = out[0]->tensor; /* nobody else has seen it yet */
+    const bool by_element = row->kind == UNITS || row->kind == FADING || row->kind == SIGN;
+    const double step = by_element ? 0 : absolute(row, op, &view, in);
+    for (int64_t i = 0, n = pdm_tensor_count(&view); i < n; i++)
+        pdm_set_double(&view, i, moved(row, m, pdm_get_double(&view, i), step, view.dtype));
+}
+
+/* ---- comparison ------------------------------------------------------------------------------ */
+
+typedef struct spread {
+    double *low, *high; /* by element */
+    bool *loose;        /* NaN or infinite in some runs */
+} spread;
+
+typedef struct sensitivity {
+    int rounds;
+    spread *of; /* by output */
+    size_t count;
+} sensitivity;
+
+static void drop(sensitivity *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        free(s->of[i].low);
+        free(s->of[i].high);
+        free(s->of[i].loose);
+    }
+    free(s->of);
+    *s = (sensitivity){0};
+}
+
+static bool same_bits(const pdm_tensor *a, const pdm_tensor *b, int64_t i)
+{
+    const size_t size = pdm_dtype_size(a->dtype);
+
+    if (!memcmp((const char *)a->data + (size_t)i * size, (const char *)b->data + (size_t)i * size, size))
+        return true;
+    return pdm_dtype_is_float(a->dtype) && isnan(pdm_get_double(a, i)) && isnan(pdm_get_double(b, i));
+}
+
+static bool same_form(const pdm_tensor *a, const pdm_tensor *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
+static bool begin(sensitivity *s, const outcome *ref)
+{
+    s->of = calloc(ref->count + 1, sizeof *s->of);
+    s->count = s->of ? ref->count : 0;
+    for (size_t o = 0; o < s->count; o++) {
+        const size_t n = (size_t)pdm_tensor_count(&ref->out[o]) + 1;
+        spread *sp = &s->of[o];
+        sp->low = malloc(n * sizeof *sp->low);
+        sp->high = malloc(n * sizeof *sp->high);
+        sp->loose = calloc(n, sizeof *sp->loose);
+        if (!sp->low || !sp->high || !sp->loose)
+            return false;
+        for (size_t i = 0; i + 1 < n; i++)
+            sp->low[i] = sp->high[i] = pdm_get_double(&ref->out[o], (int64_t)i);
+    }
+    return s->of != NULL;
+}
+
+static void widen(sensitivity *s, const outcome *ref, const outcome *other)
+{
+    for (size_t o = 0; o < s->count; o++) {
+        spread *sp = &s->of[o];
+        const pdm_tensor *t = &ref->out[o], *u = &other->out[o];
+        const bool same = other->status == PDM_OK && same_form(t, u);
+        for (int64_t i = 0, n = pdm_tensor_count(t); i < n; i++) {
+            const double v = same ? pdm_get_double(u, i) : NAN;
+            sp->loose[i] |= !same || (!isfinite(v) && !same_bits(t, u, i)) || (isfinite(v) && !isfinite(sp->low[i]));
+            sp->low[i] = fmin(sp->low[i], v);
+            sp->high[i] = fmax(sp->high[i], v);
+        }
+    }
+}
+
+/* More runs of the reference, moved. */
+static bool refine(const program *p, int set, int rounds, const judge_way *way, uint64_t seed, const outcome *ref, sensitivity *s)
+{
+    mover moving = {seed + 77, ALWAYS | (way->optimized || way->passes ? AFTER_PASSES : 0) | (way->fast ? FAST : 0)};
+    const pdm_exec_options options = {.observe = move_results, .user = &moving};
+    pdm_exec_session *session = NULL;
+    machine m;
+
+    bool ok = (s->of || begin(s, ref)) && open_machine(p, NULL, 0, true, &m);
+    if (!s->of || !ok)
+        return false;
+    ok = pdm_exec_session_create(m.plan, &options, &session) == PDM_OK;
+    for (; ok && s->rounds < rounds; s->rounds++) {
+        outcome other;
+        moving.random = moving.random * 31 + (uint64_t)s->rounds;
+        run_set(p, set, &m, session, &other);
+        widen(s, ref, &other);
+        forget(&other);
+    }
+    pdm_exec_session_destroy(session);
+    close_machine(&m);
+    return ok;
+}
+
+static bool within(const spread *sp, const pdm_tensor *got, int64_t i)
+{
+    const double v = pdm_get_double(got, i), margin = 2 * (sp->high[i] - sp->low[i]);
+
+    if (sp->loose[i])
+        return true;
+    return sp->high[i] > sp->low[i] && isfinite(v) && v >= sp->low[i] - margin && v <= sp->high[i] + margin;
+}
+
+/* The first output and element that are wrong; false: none. */
+static bool find_wrong(const outcome *ref, const outcome *got, const sensitivity *s, judge_stats *stats, size_t *out_o, int64_t *out_i)
+{
+    uint64_t exact = 0, near = 0, loose = 0;
+
+    for (size_t o = 0; o < ref->count; o++) {
+        const pdm_tensor *t = &ref->out[o], *u = &got->out[o];
+        *out_o = o;
+        *out_i = -1;
+        if (!same_form(t, u))
+            return true;
+        for (int64_t i = 0, n = pdm_tensor_count(t); i < n; i++) {
+            if (same_bits(t, u, i)) {
+                exact++;
+                continue;
+            }
+            *out_i = i;
+            if (!s->of || !within(&s->of[o], u, i))
+                return true;
+            loose += s->of[o].loose[i];
+            near += !s->of[o].loose[i];
+        }
+    }
+    stats->exact += exact;
+    stats->near += near;
+    stats->loose += loose;
+    return false;
+}
+
+static void put_form(const pdm_tensor *t, char out[160])
+{
+    size_t n = (size_t)snprintf(out, 160, "%s [", pdm_dtype_name(t->dtype));
+
+    for (int d = 0; d < t->rank && n < 140; d++)
+        n += (size_t)snprintf(out + n, 160 - n, "%s%" PRId64, d ? "," : "", t->dims[d]);
+    snprintf(out + n, 160 - n, "]");
+}
+
+static void describe(const outcome *ref, const outcome *got, size_t o, int64_t i, const sensitivity *s, char *text, size_t size)
+{
+    const pdm_tensor *t = &ref->out[o], *u = &got->out[o];
+    char want[160], have[160];
+
+    put_form(t, want);
+    put_form(u, have);
+    if (i < 0)
+        snprintf(text, size, "output %zu is %s, reference: %s", o, have, want);
+    else if (s->of)
+        snprintf(text, size, "output %zu, %s, element %" PRId64 ": %.17g, reference %.17g (%.17g to %.17g when functions are moved)", o,
+                 want, i, pdm_get_double(u, i), pdm_get_double(t, i), s->of[o].low[i], s->of[o].high[i]);
+    else
+        snprintf(text, size, "output %zu, %s, element %" PRId64 ": %.17g, reference %.17g", o, want, i, pdm_get_double(u, i),
+                 pdm_get_double(t, i));
+}
+
+static bool agrees(const program *p, int set, const judge_way *way, uint64_t seed, const outcome *ref, const outcome *got,
+                   judge_stats *stats, char *text, size_t size)
+{
+    static const int rounds[] = {0, 6, 40, 300};
+    sensitivity s = {0};
+    size_t o = 0;
+    int64_t i = -1;
+    bool wrong = true;
+
+    if (ref->status != got->status || ref->count != got->count) {
+        snprintf(text, size, "ends with status %d, reference: %d", (int)got->status, (int)ref->status);
+        return false;
+    }
+    if (ref->status != PDM_OK)
+        return true;
+    for (int r = 0; wrong && r < 4; r++) {
+        if (r > 0 && (i < 0 || !refine(p, set, rounds[r], way, seed, ref, &s)))
+            break;
+        wrong = find_wrong(ref, got, &s, stats, &o, &i);
+    }
+    if (wrong)
+        describe(ref, got, o, i, &s, text, size);
+    drop(&s);
+    return !wrong;
+}
+
+static bool identical(const outcome *a, const outcome *b)
+{
+    if (a->status != b->status || a->count != b->count)
+        return false;
+    for (size_t o = 0; a->status == PDM_OK && o < a->count; o++) {
+        if (!same_form(&a->out[o], &b->out[o]))
+            return false;
+        for (int64_t i = 0, n = pdm_tensor_count(&a->out[o]); i < n; i++) {
+            if (!same_bits(&a->out[o], &b->out[o], i))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* A pool for this process. */
+static pdm_pool *two_threads(void)
+{
+    static pdm_pool *pool;
+    static pid_t owner;
+
+    if (!pool || owner != getpid()) {
+        owner = getpid();
+        if (pdm_pool_create(2, &pool) != PDM_OK)
+            pool = NULL;
+    }
+    return pool;
+}
+
+static judge_result compare_ways(const program *p, const judge_way *way, uint64_t seed, outcome *ref, outcome *got, machine *m,
+                                 judge_stats *stats, char *text, size_t size)
+{
+    pdm_exec_options options = {0};
+    pdm_exec_session *session = NULL;
+    judge_result result = JUDGE_SAME;
+
+    if (pdm_exec_session_create(m->plan, &options, &session) != PDM_OK)
+        return JUDGE_INVALID;
+    for (int s = 0; result == JUDGE_SAME && s < p->num_sets; s++) {
+        char why[400];
+        run_set(p, s, m, session, &got[s]);
+        stats->runs++;
+        if (!agrees(p, s, way, seed, &ref[s], &got[s], stats, why, sizeof why)) {
+            snprintf(text, size, "set %d: %s %s", s, why, m->heard.text);
+            result = JUDGE_DIFFERS;
+        }
+    }
+    /* Again, backwards: nothing is left of other runs. And with two threads. */
+    for (int round = 0; result == JUDGE_SAME && round < 2; round++) {
+        if (round == 1) {
+            pdm_exec_session_destroy(session);
+            session = NULL;
+            options.pool = two_threads();
+            if (pdm_exec_session_create(m->plan, &options, &session) != PDM_OK)
+                return JUDGE_INVALID;
+        }
+        for (int s = p->num_sets; result == JUDGE_SAME && s-- > 0;) {
+            outcome again;
+            run_set(p, s, m, session, &again);
+            if (!identical(&got[s], &again)) {
+                snprintf(text, size, "set %d: other bits %s", s, round ? "with two threads" : "when run again");
+                result = JUDGE_DIFFERS;
+            }
+            forget(&again);
+        }
+    }
+    pdm_exec_session_destroy(session);
+    return result;
+}
+
+judge_result judge_program(const program *p, const judge_way *way, uint64_t seed, judge_stats *stats, char *text, size_t size)
+{
+    outcome ref[PROGRAM_MAX_SETS] = {{0}}, got[PROGRAM_MAX_SETS] = {{0}};
+    pdm_exec_session *session = NULL;
+    judge_result result = JUDGE_INVALID;
+    machine plain, m;
+
+    text[0] = 0;
+    if (!open_machine(p, NULL, 0, false, &plain) || pdm_exec_session_create(plain.plan, NULL, &session) != PDM_OK) {
+        snprintf(text, size, "there is no reference: %s", plain.heard.text);
+        close_machine(&plain);
+        return JUDGE_INVALID;
+    }
+    for (int s = 0; s < p->num_sets; s++) {
+        run_set(p, s, &plain, session, &ref[s]);
+        stats->failing += ref[s].status != PDM_OK;
+        if (ref[s].status != PDM_OK)
+            snprintf(text, size, "set %d cannot be run: %s", s, plain.heard.text);
+    }
+    if (open_machine(p, way, seed, false, &m)) {
+        result = compare_ways(p, way, seed, ref, got, &m, stats, text, size);
+        const pdm_exec_compile_stats compiled = pdm_exec_get_compile_stats(m.plan);
+        stats->groups += compiled.groups;
+        stats->kernels += compiled.kernels;
+        stats->group_runs += compiled.runs;
+        stats->compiled += compiled.compiled;
+    } else {
+        snprintf(text, size, "cannot be prepared: %s", m.heard.text);
+        result = JUDGE_DIFFERS;
+    }
+    close_machine(&m);
+    for (int s = 0; s < p->num_sets; s++) {
+        forget(&ref[s]);
+        forget(&got[s]);
+    }
+    pdm_exec_session_destroy(session);
+    close_machine(&plain);
+    return result;
+}
