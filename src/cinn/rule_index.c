@@ -109,9 +109,12 @@ bool pdm_cinn_shape_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_sha
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     E sizes[PDM_CINN_MAX_INTS];
     size_t n, open = PDM_CINN_MAX_INTS;
+    bool empty = false;
 
     if (!x || !pdm_cinn_sizes(l, op, 1, false, sizes, &n) || n > PDM_MAX_RANK)
         return false;
+    for (uint32_t d = 0; d < x->rank; d++)
+        empty = empty || pdm_loop_is_int(x->dims[d], 0);
     out->rank = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
         const bool number = sizes[i]->kind == PDM_LOOP_CONST;
@@ -120,7 +123,8 @@ bool pdm_cinn_shape_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_sha
             (rest && open != PDM_CINN_MAX_INTS))
             return false;
         open = rest ? i : open;
-        out->dims[i] = same ? x->dims[i] : rest ? N(1) : sizes[i];
+        /* 0 copies a dim, but is 0 when there are no elements. */
+        out->dims[i] = same && !empty ? x->dims[i] : rest ? N(1) : sizes[i];
     }
     const E all = product(fn, x->dims, x->rank);
     if (open != PDM_CINN_MAX_INTS) {

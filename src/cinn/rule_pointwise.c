@@ -236,15 +236,19 @@ FORMULA(where, IF(X, Y, x[2]))
 
 FORMULA(relu, B(MAX, X, N(0))) /* NaN gives 0 */
 FORMULA(relu6, CLAMP(X, N(0), A("threshold", 6)))
-FORMULA(hardtanh, CLAMP(X, A("t_min", 0), A("t_max", 24)))
+/* The lower bound is looked at first, should it be the larger one. */
+FORMULA(hardtanh, pdm_cinn_attr(op, "t_min", 0) <= pdm_cinn_attr(op, "t_max", 24)
+                      ? CLAMP(X, A("t_min", 0), A("t_max", 24))
+                      : IF(LT(X, A("t_min", 0)), A("t_min", 0), IF(LT(A("t_max", 24), X), A("t_max", 24), X)))
 FORMULA(leaky_relu, IF(LT(X, N(0)), MUL(X, A("negative_slope", 0.02)), X))
-FORMULA(thresholded_relu, IF(LT(A("threshold", 1), X), X, IF(B(LE, X, A("threshold", 1)), A("value", 0), X)))
+/* An infinity times the 0 of a condition is NaN there, as the framework has it. */
+#define WHEN(condition) pdm_loop_cast(fn, X->dtype, condition)
+FORMULA(thresholded_relu, ADD(MUL(X, WHEN(LT(A("threshold", 1), X))), MUL(A("value", 0), WHEN(B(LE, X, A("threshold", 1))))))
 FORMULA(hardshrink, IF(B(AND, LT(N(-pdm_cinn_attr(op, "threshold", 0.5)), X), LT(X, A("threshold", 0.5))),
                        N(0), X))
 FORMULA(softshrink,
-        IF(LT(A("threshold", 0.5), X), SUB(X, A("threshold", 0.5)),
-           IF(LT(X, N(-pdm_cinn_attr(op, "threshold", 0.5))), ADD(X, A("threshold", 0.5)),
-              IF(B(NE, X, X), X, N(0)))))
+        ADD(MUL(WHEN(LT(A("threshold", 0.5), X)), SUB(X, A("threshold", 0.5))),
+            MUL(WHEN(LT(X, N(-pdm_cinn_attr(op, "threshold", 0.5)))), ADD(X, A("threshold", 0.5)))))
 FORMULA(hardsigmoid, CLAMP(ADD(MUL(X, A("slope", 0.2)), A("offset", 0.5)), N(0), N(1)))
 FORMULA(hardswish, DIV(MUL(X, CLAMP(ADD(X, N(3)), N(0), N(6))), N(6)))
 FORMULA(softsign, DIV(X, ADD(N(1), U(ABS, X))))

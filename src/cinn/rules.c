@@ -2,6 +2,8 @@
 #include "cinn/rules.h"
 
 #include <math.h>
+
+#include "base/tensor.h"
 #include <string.h>
 
 #define BIT(dtype) (1U << (dtype))
@@ -438,6 +440,21 @@ double pdm_cinn_attr(const pdm_ir_op *op, const char *name, double fallback)
     return fallback;
 }
 
+/* A tensor of that type holds it so. */
+static double as_stored(double number, pdm_dtype dtype)
+{
+    switch ((int)dtype) {
+    case PDM_F32:
+        return (double)(float)number;
+    case PDM_F16:
+        return (double)pdm_f16_to_float(pdm_float_to_f16((float)number));
+    case PDM_BF16:
+        return (double)pdm_bf16_to_float(pdm_float_to_bf16((float)number));
+    default:
+        return number;
+    }
+}
+
 bool pdm_cinn_constant(const pdm_ir_value *value, double *out)
 {
     const pdm_ir_op *op = value ? pdm_ir_value_op(value) : NULL;
@@ -447,6 +464,6 @@ bool pdm_cinn_constant(const pdm_ir_value *value, double *out)
     if (!op || !PDM_IR_IS(op, pd_op, full) || !number_of(pdm_ir_op_attr(op, "value"), &number) ||
         (fabs(number) >= 0x1p53 && isfinite(number)))
         return false;
-    *out = number;
+    *out = as_stored(number, pdm_ir_op_result(op, 0)->type->dtype);
     return true;
 }

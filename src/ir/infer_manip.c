@@ -6,7 +6,16 @@
 
 /* ---- reshape and friends --------------------------------------------------------------------- */
 
-/* A shape operand, where -1 is the rest and 0 copies from x. */
+static bool is_empty(const pdm_ir_meta *x)
+{
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dims[i] == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A shape operand, where -1 is the rest and 0 copies from x, or is 0 when x has no elements. */
 pdm_status pdm_ir_infer_reshape(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(x.dtype, -1, NULL);
@@ -18,7 +27,7 @@ pdm_status pdm_ir_infer_reshape(pdm_ir_infer *in)
     int rest = -1;
     for (int i = 0; i < out.rank; i++) {
         int64_t d = pdm_ir_ints_at(&shape, (size_t)i, -1);
-        if (d == 0)
+        if (d == 0 && !is_empty(&x))
             d = pdm_ir_meta_dim(&x, i);
         if (d < 0 && shape.known[i] && shape.v[i] == -1)
             rest = i;

@@ -240,7 +240,7 @@ static pdm_status drop(pdm_k *k, const pdm_tensor *x, double p, const pdm_tensor
         const bool keep = test || pdm_rng_uniform(&rng) >= p;
         const double scale = test ? (upscale ? 1 : 1 - p) : upscale && p < 1 ? 1 / (1 - p) : 1;
         if (out)
-            pdm_nn_put(out, i, (keep ? pdm_nn_at(x, i) * scale : 0) + (y ? pdm_nn_at(y, i) : 0));
+            pdm_nn_put(out, i, (keep ? pdm_nn_at(x, i) * scale : 0) + (y ? pdm_nn_at(y, i) : -0.0)); /* which leaves -0 as well */
         if (mask)
             ((uint8_t *)mask->data)[i] = keep;
     }
