@@ -98,11 +98,11 @@ static E expand_tanh(pdm_loop_fn *fn, E x)
     const E a = U(ABS, x), z = MUL(x, x);
     const E p = POLYNOMIAL(z, 2.14753696e-3, -8.18267372e-3, 2.17029676e-2, -5.39472029e-2,
                            1.33332103e-1, -3.33333313e-1);
-    const E small = ADD(MUL(MUL(p, z), x), x);
+    const E small = ADD(MUL(MUL(p, z), a), a);
     const E e = expand_exp(fn, MUL(F(2), a));
-    const E large = with_sign(fn, SUB(F(1), DIV(F(2), ADD(e, F(1)))), x);
+    const E large = SUB(F(1), DIV(F(2), ADD(e, F(1))));
 
-    return IF(LT(a, F(0.625)), small, large);
+    return with_sign(fn, IF(LT(a, F(0.625)), small, large), x); /* that of zero, too */
 }
 
 static E expand_erf(pdm_loop_fn *fn, E x)

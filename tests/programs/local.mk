@@ -15,4 +15,29 @@ tests_programs_pdm_programs_SOURCES = \
 	tests/programs/reduce.c \
 	tests/programs/reduce.h \
 	tests/tools/emulated.c \
-	tests/tools/emulated.h
+	tests/tools/emulated.h \
+	tests/tools/emulator.c \
+	tests/tools/emulator.h
+
+program_tests = tests/programs/run.sh
+TESTS += $(program_tests)
+EXTRA_DIST += $(program_tests) $(kept_programs)
+kept_programs = \
+	tests/programs/kept/dropout-zero.pir \
+	tests/programs/kept/hardtanh-bounds.pir \
+	tests/programs/kept/infinite-shrink.pir \
+	tests/programs/kept/reshape-empty.pir \
+	tests/programs/kept/scale-factor.pir \
+	tests/programs/kept/tanh-zero.pir
+
+check-programs:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(program_tests)'
+
+# A long search: make fuzz-programs SEEDS=1-20000; what fails comes to FOUND.
+SEEDS = 1-20000
+WAYS = O2,passes,ref,llvm
+FOUND = .
+fuzz-programs: tests/programs/pdm-programs
+	srcdir='$(abs_top_srcdir)' PDM_MODULE_DIR='$(abs_top_builddir)/.libs' PDM_CACHE=off \
+	    tests/programs/pdm-programs --seeds $(SEEDS) --ways $(WAYS) --keep $(FOUND) --stats
+.PHONY: check-programs fuzz-programs

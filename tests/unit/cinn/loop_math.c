@@ -62,6 +62,17 @@ static double units(float got, double want)
     return fabs((double)got - want) / unit;
 }
 
+START_TEST(zeros_keep_their_sign)
+{
+    const float x[] = {-0.0F, 0.0F};
+    float y[2];
+
+    run(functions[_i].op, x, y, 2);
+    for (int k = 0; k < 2; k++)
+        ck_assert(y[k] != 0 || signbit(y[k]) == signbit((float)functions[_i].exact((double)x[k])));
+}
+END_TEST
+
 START_TEST(accurate)
 {
     enum { STEP = 40009, COUNT = (int)(UINT32_MAX / STEP) };
@@ -113,6 +124,7 @@ Suite *pdm_suite_loop_math(void)
 
     tcase_set_tags(accuracy, "long");
     tcase_add_loop_test(accuracy, accurate, 0, NUM_FUNCTIONS);
+    tcase_add_loop_test(accuracy, zeros_keep_their_sign, 0, NUM_FUNCTIONS);
     tcase_add_loop_test(rest, edges, 0, NUM_FUNCTIONS);
     suite_add_tcase(suite, accuracy);
     suite_add_tcase(suite, rest);
