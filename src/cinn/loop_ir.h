@@ -262,5 +262,6 @@ void pdm_loop_print(const pdm_loop_fn *fn, pdm_buf *out);
 void pdm_loop_key(const pdm_loop_fn *fn, pdm_buf *out);
 /* NULL when the function is sound, else what is wrong (constant text). */
 const char *pdm_loop_verify(const pdm_loop_fn *fn);
+extern const char pdm_loop_no_memory[]; /* its answer when it could not look */
 
 #endif

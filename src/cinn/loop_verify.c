@@ -3,6 +3,8 @@
 
 #include "cinn/loop_ir.h"
 
+const char pdm_loop_no_memory[] = "out of memory";
+
 typedef struct checker {
     const pdm_loop_fn *fn;
     const pdm_loop_stmt **path; /* the loops around, outermost first */
@@ -250,7 +252,7 @@ const char *pdm_loop_verify(const pdm_loop_fn *fn)
                  .scope = 1};
 
     if (!c.path || !c.open || !c.seen || !c.checked)
-        c.fault = "out of memory";
+        c.fault = pdm_loop_no_memory;
     else if (fn->status != PDM_OK)
         c.fault = "it is not complete";
     else if (buffers(&c))

@@ -155,6 +155,8 @@ static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int
             group->variants = v;
             if (!pdm_cinn_class_fits(v->fn, actual, symbols))
                 v = NULL;
+        } else if (status == PDM_NOMEM) {
+            group->num_variants--; /* another time there may be memory */
         }
     }
     pthread_mutex_unlock(&group->lock);

@@ -3,6 +3,6 @@ oom_tests = tests/oom/sweep
 check_PROGRAMS += $(oom_tests)
 TESTS += $(oom_tests)
 
-tests_oom_sweep_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
+tests_oom_sweep_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include -I$(top_srcdir)/src
 tests_oom_sweep_LDADD = $(PDM_API_LIBS)
 tests_oom_sweep_SOURCES = tests/oom/sweep.c

@@ -1,6 +1,7 @@
 /*
  * Fails the n-th allocation of a whole conversion (load, convert, dump, write), also with -O2, of
- * two runs (load, plan, inputs, run, record, write), of a run of the legacy program as it is, and
+ * two runs (load, plan, inputs, run, record, write), of compiled ones, whose code is interpreted, or
+ * kept on disk and found there again, of a run of the legacy program as it is, and
  * after build_cinn_pass, of the extraction of its subgraphs, and of a bisection, for every n: each
  * time the answer is PDM_NOMEM, nothing is written and nothing leaks. Then the same with every
  * allocation from the n-th on. A failure that the code can do without (a sort that has another way)
@@ -17,6 +18,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cinn/backend.h"
+#include "cinn/kernels.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
@@ -224,19 +228,100 @@ static void close_model(opened *o)
     pdm_context_destroy(o->context);
 }
 
-static pdm_status run(const char *model_path)
+static pdm_status run_with(const char *model_path, pdm_compiler compiler)
 {
+    const pdm_plan_options options = {.size = sizeof options, .compiler = compiler};
     opened o = {0};
     pdm_plan *plan = NULL;
     pdm_status status = open_model(model_path, &o);
 
     if (status == PDM_OK)
-        status = pdm_plan_create(o.model, NULL, &plan);
+        status = pdm_plan_create(o.model, &options, &plan);
     if (status == PDM_OK)
         status = run_twice(o.context, plan, o.io);
     pdm_plan_destroy(plan);
     close_model(&o);
     return status;
+}
+
+static pdm_status run(const char *model_path)
+{
+    return run_with(model_path, PDM_COMPILER_OFF);
+}
+
+static pdm_status run_interpreted(const char *model_path)
+{
+    return run_with(model_path, PDM_COMPILER_REFERENCE);
+}
+
+/* ---- code that is kept ----------------------------------------------------------------------- */
+
+/* In the place of LLVM, whose allocations cannot fail: code is text that says nothing, and what is
+ * run is the interpreter. */
+static void kept_target(pdm_buf *out)
+{
+    pdm_buf_puts(out, "nothing");
+}
+
+static pdm_status kept_make(const pdm_loop_fn *fn, void **out_code, size_t *out_size)
+{
+    (void)fn;
+    *out_code = strdup("code");
+    *out_size = 5;
+    return *out_code ? PDM_OK : PDM_NOMEM;
+}
+
+static pdm_status kept_load(const pdm_loop_fn *fn, const void *code, size_t size, void **out_image)
+{
+    return size == 5 && !memcmp(code, "code", 5) ? pdm_cinn_backend_ref.compile(fn, out_image)
+                                                 : PDM_UNSUPPORTED;
+}
+
+static pdm_cinn_backend kept;
+
+static void set_up_kept(const char *folder)
+{
+    static char path[512];
+    const pdm_cache_options options = {.size = sizeof options, .folder = path};
+
+    snprintf(path, sizeof path, "%s/kept", folder);
+    if (pdm_cache_set(&options) != PDM_OK)
+        abort();
+    kept = pdm_cinn_backend_ref;
+    kept.name = "llvm";
+    kept.target = kept_target;
+    kept.make = kept_make;
+    kept.load = kept_load;
+    pdm_cinn_backend_add(&kept);
+}
+
+/* All that was kept goes; without failures, since it is no part of what is tried. */
+static void empty_kept(void)
+{
+    const pdm_context_options options = {.size = sizeof options, .on_diagnostic = forget};
+    pdm_context *context = NULL;
+    pdm_cache_info info;
+
+    heap.paused = true;
+    if (pdm_context_create(&options, &context) != PDM_OK ||
+        pdm_cache_do(context, PDM_CACHE_PRUNE, 0, &info) != PDM_OK)
+        abort();
+    pdm_context_destroy(context);
+    heap.paused = false;
+}
+
+static pdm_status run_kept(const char *model_path)
+{
+    const pdm_status status = run_with(model_path, PDM_COMPILER_LLVM);
+
+    pdm_cinn_kernels_trim();
+    return status;
+}
+
+static pdm_status run_made(const char *model_path)
+{
+    empty_kept();
+    return run_kept(model_path);
 }
 
 static pdm_status run_as_it_is(const opened *o, const pdm_model *model)
@@ -375,6 +460,9 @@ static const struct {
 } works[] = {{"conversion", convert},
              {"optimization", optimize},
              {"run", run},
+             {"interpreted run", run_interpreted},
+             {"run that keeps code", run_made},
+             {"run of kept code", run_kept},
              {"run as it is", run_legacy},
              {"run with launches", launch},
              {"subgraphs", extract},
@@ -495,11 +583,15 @@ int main(int argc, char **argv)
     snprintf(program_path, sizeof program_path, "%s/o.json", folder);
     snprintf(params_path, sizeof params_path, "%s/o.pdiparams", folder);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    set_up_kept(folder);
     for (int i = 0; i < count; i++) {
         const char *name = argc > 1 ? argv[i + 1] : usual[i];
         for (int k = 0; k < 2 * NUM_WORKS; k++)
             bad += !sweep_model(k / 2, srcdir, name, k % 2, 2 * NUM_WORKS * i + k + 1);
     }
+    empty_kept();
+    snprintf(params_path, sizeof params_path, "%s/kept", folder);
+    rmdir(params_path);
     rmdir(folder);
     printf("1..%d\n", 2 * NUM_WORKS * count);
     return bad != 0;

@@ -448,8 +448,10 @@ static pdm_status run(const void *image, uint32_t nest, void *const *buffers,
 
 static pdm_status compile(const pdm_loop_fn *fn, void **out_image)
 {
-    if (pdm_loop_verify(fn))
-        return PDM_INTERNAL;
+    const char *fault = pdm_loop_verify(fn);
+
+    if (fault)
+        return fault == pdm_loop_no_memory ? PDM_NOMEM : PDM_INTERNAL;
     *out_image = (void *)(uintptr_t)fn;
     return PDM_OK;
 }

@@ -158,11 +158,19 @@ static bool goes_on(const pdm_ir_rewriter *rw, pdm_ir_value *value)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
+static void end(affine *a)
+{
+    free(a->factor);
+    free(a->shift);
+    a->factor = a->shift = NULL;
+}
+
 static bool begin(affine *a)
 {
     a->factor = malloc(sizeof *a->factor);
     a->shift = malloc(sizeof *a->shift);
     if (!a->factor || !a->shift) {
+        end(a);
         a->rw->status = PDM_NOMEM;
         return false;
     }
@@ -170,12 +178,6 @@ static bool begin(affine *a)
     a->shift[0] = 0;
     a->count = 1;
     return true;
-}
-
-static void end(affine *a)
-{
-    free(a->factor);
-    free(a->shift);
 }
 
 /* One number becomes one for each channel. */
