@@ -222,6 +222,7 @@ static void run_block(const conv *v, int64_t row, int64_t rows, int begin, int e
         const pdm_dense d = {.depth = v->depth,
                              .cols = c->out_group,
                              .weights = c->filter + g * v->group_floats,
+                             .even = c->in_group % 2 == 0,
                              .bias = v->bias ? v->bias + g * v->padded : NULL,
                              .y = c->y + g * c->out_group,
                              .stride = c->channels,

@@ -76,7 +76,11 @@ static bool read(pdm_k *k, deconv *d, int64_t dims[4])
                   .channels = shape[1],
                   .x = x->data};
     const int64_t cols = pdm_nn_mul(k, pdm_nn_mul(k, shape[2], shape[3]), shape[1]);
-    d->dense = (pdm_dense){.depth = d->depth, .cols = cols, .weights = w->data, .stride = cols};
+    d->dense = (pdm_dense){.depth = d->depth,
+                           .cols = cols,
+                           .weights = w->data,
+                           .even = d->depth % 2 == 0,
+                           .stride = cols};
     if (PDM_K_OK(k) && (d->depth != shape[0] || (bias && pdm_tensor_count(bias) != shape[1]) ||
                         pdm_tensor_count(w) != d->depth * pdm_dense_padded(cols)))
         pdm_k_fail(k, "operand, filter and bias do not fit each other");

@@ -26,6 +26,13 @@ typedef void (*tile_fn)(const tile *t);
 /* Loads and stores at any address, of memory that is read as floats elsewhere. */
 typedef float vec4 __attribute__((vector_size(16), aligned(4), may_alias));
 
+/* Else the compiler knows better, and keeps the offset of each row twice, for lack of registers in memory. */
+#define HIDE(pointer) __asm__("" : "+r"(pointer))
+
+/* Two floats, to be moved only. */
+typedef double pair __attribute__((aligned(4), may_alias));
+typedef double pairs2 __attribute__((vector_size(16)));
+
 static inline void store4(float *to, vec4 v, int count)
 {
     if (count == 4)
@@ -34,23 +41,38 @@ static inline void store4(float *to, vec4 v, int count)
         memcpy(to, &v, (size_t)count * sizeof *to);
 }
 
+/* Sums of neighbours, side by side. */
+static inline vec4 sum_pairs4(vec4 v)
+{
+    return (vec4){v[0] + v[1], v[2] + v[3]};
+}
+
 /* 16 registers: 12 sums at most, since operands need some too. */
 #define SMALL_TILES                                                                                \
     TILE(8, 1)                                                                                     \
     TILE(4, 1) TILE(2, 1) TILE(1, 1) TILE(6, 2) TILE(4, 2) TILE(1, 2) TILE(4, 3) TILE(1, 3)
+#define SMALL_HALF_TILES                                                                           \
+    HALF_TILE(8, 0)                                                                                \
+    HALF_TILE(4, 0)                                                                                \
+    HALF_TILE(1, 0) HALF_TILE(6, 1) HALF_TILE(4, 1) HALF_TILE(1, 1) HALF_TILE(4, 2) HALF_TILE(1, 2)
 
 #define LANES            4
 #define VECTOR           vec4
 #define SPLAT(one)       ((vec4){one, one, one, one})
+#define SPLAT_PAIR(two)  ((pairs2){two, two})
+#define SUM_PAIRS(v)     sum_pairs4(v)
 #define TARGET
 #define NAME(rows, vecs) portable_##rows##x##vecs
 #define STORE            store4
 #define TILES            SMALL_TILES
+#define HALF_TILES       SMALL_HALF_TILES
 #include "exec/fast/dense_tile.h"
 
 #if PDM_SIMD_X86
 typedef float vec8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float vec16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef double pairs4 __attribute__((vector_size(32)));
+typedef double pairs8 __attribute__((vector_size(64)));
 
 PDM_TARGET_AVX2 static inline void store8(float *to, vec8 v, int count)
 {
@@ -60,19 +82,30 @@ PDM_TARGET_AVX2 static inline void store8(float *to, vec8 v, int count)
         memcpy(to, &v, (size_t)count * sizeof *to);
 }
 
+PDM_TARGET_AVX2 static inline vec8 sum_pairs8(vec8 v)
+{
+    return (vec8){v[0] + v[1], v[2] + v[3], v[4] + v[5], v[6] + v[7]};
+}
+
 #define LANES            8
 #define VECTOR           vec8
 #define SPLAT(one)       ((vec8){one, one, one, one, one, one, one, one})
+#define SPLAT_PAIR(two)  ((pairs4){two, two, two, two})
+#define SUM_PAIRS(v)     sum_pairs8(v)
 #define TARGET           PDM_TARGET_AVX2
 #define NAME(rows, vecs) avx2_##rows##x##vecs
 #define STORE            store8
 #define TILES            SMALL_TILES
+#define HALF_TILES       SMALL_HALF_TILES
 #include "exec/fast/dense_tile.h"
 
 #define LANES 16
 #define VECTOR vec16
 #define SPLAT(one)                                                                                 \
     ((vec16){one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one})
+#define SPLAT_PAIR(two)       ((pairs8){two, two, two, two, two, two, two, two})
+#define SUM_PAIRS(v)                                                                               \
+    _mm512_maskz_compress_ps(0x5555, (__m512)(v) + _mm512_permute_ps((__m512)(v), 0xb1))
 #define TARGET                PDM_TARGET_AVX512
 #define NAME(rows, vecs)      avx512_##rows##x##vecs
 #define STORE(to, v, count) _mm512_mask_storeu_ps(to, (__mmask16)((1U << (count)) - 1), (__m512)(v))
@@ -80,6 +113,10 @@ PDM_TARGET_AVX2 static inline void store8(float *to, vec8 v, int count)
     TILE(16, 1)                                                                                    \
     TILE(4, 1) TILE(1, 1) TILE(12, 2) TILE(4, 2) TILE(1, 2) TILE(8, 3) TILE(4, 3) TILE(1, 3)       \
     TILE(6, 4) TILE(2, 4) TILE(1, 4)
+#define HALF_TILES                                                                                 \
+    HALF_TILE(16, 0)                                                                               \
+    HALF_TILE(4, 0) HALF_TILE(1, 0) HALF_TILE(12, 1) HALF_TILE(4, 1) HALF_TILE(1, 1)               \
+    HALF_TILE(8, 2) HALF_TILE(4, 2) HALF_TILE(1, 2) HALF_TILE(6, 3) HALF_TILE(2, 3) HALF_TILE(1, 3)
 #include "exec/fast/dense_tile.h"
 #endif
 
@@ -90,10 +127,11 @@ typedef struct tile_kind {
     tile_fn fn;
 } tile_kind;
 
-/* What a machine does: lanes, most vectors of a panel, and tiles by vectors, tallest first. */
+/* What a machine does: lanes, most vectors of a panel, and tiles by vectors, tallest first; half: those whose
+ * last vector has only half the columns. */
 typedef struct machine {
     int lanes, vectors;
-    tile_kind tiles[MAX_VECTORS][4];
+    tile_kind tiles[MAX_VECTORS][4], half[MAX_VECTORS][4];
 } machine;
 
 #define SMALL_MACHINE(name, lanes)                                                                 \
@@ -103,6 +141,11 @@ typedef struct machine {
             {{8, name##_8x1}, {4, name##_4x1}, {2, name##_2x1}, {1, name##_1x1}},                  \
                 {{6, name##_6x2}, {4, name##_4x2}, {1, name##_1x2}},                               \
                 {{4, name##_4x3}, {1, name##_1x3}},                                                \
+        },                                                                                         \
+        {                                                                                          \
+            {{8, name##_8x0h}, {4, name##_4x0h}, {1, name##_1x0h}},                                \
+                {{6, name##_6x1h}, {4, name##_4x1h}, {1, name##_1x1h}},                            \
+                {{4, name##_4x2h}, {1, name##_1x2h}},                                              \
         }                                                                                          \
     }
 
@@ -115,7 +158,11 @@ static const machine machines[] = {
                          {{{16, avx512_16x1}, {4, avx512_4x1}, {1, avx512_1x1}},
                           {{12, avx512_12x2}, {4, avx512_4x2}, {1, avx512_1x2}},
                           {{8, avx512_8x3}, {4, avx512_4x3}, {1, avx512_1x3}},
-                          {{6, avx512_6x4}, {2, avx512_2x4}, {1, avx512_1x4}}}},
+                          {{6, avx512_6x4}, {2, avx512_2x4}, {1, avx512_1x4}}},
+                         {{{16, avx512_16x0h}, {4, avx512_4x0h}, {1, avx512_1x0h}},
+                          {{12, avx512_12x1h}, {4, avx512_4x1h}, {1, avx512_1x1h}},
+                          {{8, avx512_8x2h}, {4, avx512_4x2h}, {1, avx512_1x2h}},
+                          {{6, avx512_6x3h}, {2, avx512_2x3h}, {1, avx512_1x3h}}}},
 #endif
 };
 
@@ -156,23 +203,61 @@ int pdm_dense_panels(int64_t cols)
     return panels_of(this_machine(), cols);
 }
 
-void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, int64_t depth,
-                    int64_t cols, float *to)
-{
-    const machine *m = this_machine();
+enum { LEAST_HALF_DEPTH = 64 }; /* for less than that it does not pay */
 
-    for (int p = 0; p < panels_of(m, cols); p++) {
-        const int64_t first = panel_begin(m, cols, p) * m->lanes;
-        const int64_t end = panel_begin(m, cols, p + 1) * m->lanes;
-        const int64_t some = (end < cols ? end : cols) - first;
-        for (int64_t k = 0; k < depth; k++, to += end - first) {
-            const float *row = from + offsets[k] + first * stride;
-            for (int64_t j = 0; j < some; j++)
-                to[j] = row[j * stride];
-            for (int64_t j = some; j < end - first; j++)
-                to[j] = 0;
+/* Whether the last vector of so many columns has at most half of them, and two depths instead. */
+static bool is_half(const machine *m, int64_t depth, int64_t cols, bool even)
+{
+    const int64_t last = cols % m->lanes;
+
+    return even && depth >= LEAST_HALF_DEPTH && last > 0 && last <= m->lanes / 2;
+}
+
+/* Columns [begin, end) of one depth; those past `cols` are zero. */
+static float *pack_row(const float *row, int64_t stride, int64_t begin, int64_t end, int64_t cols,
+                       float *to)
+{
+    for (int64_t j = begin; j < end; j++)
+        *to++ = j < cols ? row[j * stride] : 0;
+    return to;
+}
+
+/* The last panel with half a vector at its end. */
+static float *pack_half(const machine *m, const float *from, const int64_t *offsets,
+                        int64_t stride, int64_t depth, int64_t first, int64_t cols, float *to)
+{
+    const int64_t full = cols / m->lanes * m->lanes;
+
+    for (int64_t k = 0; k < depth; k += 2) {
+        for (int h = 0; h < 2; h++)
+            to = pack_row(from + offsets[k + h], stride, first, full, cols, to);
+        for (int64_t j = full; j < full + m->lanes / 2; j++) {
+            for (int h = 0; h < 2; h++)
+                *to++ = j < cols ? from[offsets[k + h] + j * stride] : 0;
         }
     }
+    return to;
+}
+
+void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, int64_t depth,
+                    int64_t cols, bool even, float *to)
+{
+    const machine *m = this_machine();
+    const int panels = panels_of(m, cols);
+    const float *const all = to + depth * pdm_dense_padded(cols);
+
+    for (int p = 0; p < panels; p++) {
+        const int64_t first = panel_begin(m, cols, p) * m->lanes;
+        const int64_t end = panel_begin(m, cols, p + 1) * m->lanes;
+        if (p == panels - 1 && is_half(m, depth, cols, even)) {
+            to = pack_half(m, from, offsets, stride, depth, first, cols, to);
+            continue;
+        }
+        for (int64_t k = 0; k < depth; k++)
+            to = pack_row(from + offsets[k], stride, first, end, cols, to);
+    }
+    while (to < all)
+        *to++ = 0;
 }
 
 const float *pdm_dense_bias(pdm_k *k, const float *bias, int64_t cols)
@@ -197,7 +282,8 @@ static void run_panel(const machine *m, const pdm_dense *d, const pdm_dense_rows
     const int64_t v0 = panel_begin(m, d->cols, panel), v1 = panel_begin(m, d->cols, panel + 1);
     const int64_t c0 = v0 * m->lanes;
     const int64_t cols = (v1 * m->lanes < d->cols ? v1 * m->lanes : d->cols) - c0;
-    const tile_kind *kind = m->tiles[v1 - v0 - 1];
+    const bool half = v1 * m->lanes >= d->cols && is_half(m, d->depth, d->cols, d->even);
+    const tile_kind *kind = half ? m->half[v1 - v0 - 1] : m->tiles[v1 - v0 - 1];
     tile t = {.stride = x->stride,
               .pieces = x->pieces,
               .num_pieces = x->num_pieces,

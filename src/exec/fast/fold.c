@@ -109,7 +109,7 @@ pdm_status pdm_kernel_fast_pack_conv(pdm_k *k)
         offsets[i] = i % d[1] * places + i / d[1];
     for (int64_t g = 0; g < groups; g++)
         pdm_dense_pack((const float *)filter->data + g * cols * depth, offsets, depth, depth, cols,
-                       out + g * (floats / groups));
+                       d[1] % 2 == 0, out + g * (floats / groups));
     return k->status;
 }
 
@@ -133,7 +133,7 @@ pdm_status pdm_kernel_fast_pack_transposed(pdm_k *k)
         for (int64_t j = 0; j < cols; j++)
             turned[i * cols + j] = ((const float *)filter->data)[i * cols + j % d[1] * places + j / d[1]];
     }
-    pdm_dense_pack(turned, offsets, 1, d[0], cols, out);
+    pdm_dense_pack(turned, offsets, 1, d[0], cols, d[0] % 2 == 0, out);
     return k->status;
 }
 
@@ -155,7 +155,8 @@ pdm_status pdm_kernel_fast_pack_matrix(pdm_k *k)
         return k->status;
     for (int64_t i = 0; i < depth; i++)
         offsets[i] = turned ? i : i * cols;
-    pdm_dense_pack(matrix->data, offsets, turned ? depth : 1, depth, cols, out);
+    pdm_dense_pack(matrix->data, offsets, turned ? depth : 1, depth, cols, depth % 2 == 0,
+                   out);
     return k->status;
 }
 

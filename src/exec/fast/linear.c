@@ -83,6 +83,7 @@ pdm_status pdm_kernel_fast_linear(pdm_k *k)
                  .dense = {.depth = x->dims[x->rank - 1],
                            .cols = cols,
                            .weights = pdm_k_in(k, 1)->data,
+                           .even = x->dims[x->rank - 1] % 2 == 0,
                            .bias = bias ? pdm_dense_bias(k, bias->data, cols) : NULL,
                            .y = y,
                            .stride = cols,
@@ -157,7 +158,7 @@ static bool pack_y(pdm_k *k, const matmul *m, int64_t index, float *to)
     for (int64_t i = 0; i < m->depth; i++)
         offsets[i] = m->turn_y ? i : i * m->cols;
     pdm_dense_pack((const float *)m->y->data + index * m->y_step, offsets,
-                   m->turn_y ? m->depth : 1, m->depth, m->cols, to);
+                   m->turn_y ? m->depth : 1, m->depth, m->cols, m->depth % 2 == 0, to);
     return true;
 }
 
@@ -183,6 +184,7 @@ pdm_status pdm_fast_matmul(pdm_k *k)
                      .dense = {.depth = m.depth,
                                .cols = m.cols,
                                .weights = packed,
+                               .even = m.depth % 2 == 0,
                                .y = out + i * m.rows * m.cols,
                                .stride = m.cols}};
         if (!pack_y(k, &m, i, packed))

@@ -89,6 +89,7 @@ static bool begin_dense(pdm_k *k, separable *s, int64_t cols)
     s->dense = (pdm_dense){.depth = depth,
                            .cols = cols,
                            .weights = weights->data,
+                           .even = depth % 2 == 0,
                            .bias = bias ? pdm_dense_bias(k, bias->data, cols) : NULL,
                            .stride = cols};
     s->panels = pdm_dense_panels(cols);
