@@ -24,6 +24,7 @@ typedef struct node {
 typedef struct grouping {
     pdm_ir_module *module;
     bool single;
+    bool (*has_kernel)(const pdm_ir_op *op);
     pdm_map constants; /* ops that are computed once, when the plan is made */
     /* Of the block at hand. */
     node *nodes;
@@ -141,6 +142,18 @@ static void find_hosts(grouping *g)
     }
 }
 
+/* Beside kernels that know their caches and vectors, only what they leave is compiled: chains of ops
+ * that are done element by element. */
+static bool is_taken(const grouping *g, const pdm_ir_op *op)
+{
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+
+    if (!rule || !g->has_kernel || g->single)
+        return rule != NULL;
+    const bool whole = rule->kind == PDM_CINN_REDUCTION || rule->kind == PDM_CINN_SPREAD;
+    return !whole || !g->has_kernel(op);
+}
+
 static pdm_status gather(grouping *g, pdm_ir_block *block)
 {
     uint32_t segment = 0, n = 0, last_ordered = NONE;
@@ -163,7 +176,7 @@ static pdm_status gather(grouping *g, pdm_ir_block *block)
         if (pdm_cinn_is_constant(&g->constants, op) && !pdm_map_put(&g->constants, op))
             return PDM_NOMEM;
         me->eligible =
-            e == NO_EFFECT && !pdm_map_find(&g->constants, op) && pdm_cinn_rule_of(op) != NULL;
+            e == NO_EFFECT && !pdm_map_find(&g->constants, op) && is_taken(g, op);
         PDM_TRY(edges_of(g, op, n));
         if (me->ordered) {
             PDM_TRY(edge(g, last_ordered, n, true));
@@ -294,6 +307,15 @@ static void cut(grouping *g, part *parts, uint32_t *part_of, uint32_t *current)
     }
 }
 
+/* Kernels that move elements do it as well as any, unless it is in the short runs of a concat. */
+static bool moves_only(const pdm_ir_op *op)
+{
+    const pdm_cinn_rule *rule = pdm_cinn_rule_of(op);
+
+    return !rule || (rule->pieces == 0 &&
+                     (rule->kind == PDM_CINN_INJECTIVE || rule->kind == PDM_CINN_SPREAD));
+}
+
 /* Whether a group with one op that is no view is worth its code: what has a handful of elements is not. */
 static bool gains_alone(const grouping *g, const part *p)
 {
@@ -301,7 +323,11 @@ static bool gains_alone(const grouping *g, const part *p)
     const pdm_ir_type type = pdm_ir_op_result(g->nodes[p->only].op, 0)->type;
     int64_t count = 1;
 
-    if (g->single || p->size > 1 || !pdm_ir_type_is_tensor(type))
+    if (g->single)
+        return true;
+    if (g->has_kernel && (g->has_kernel(g->nodes[p->only].op) || moves_only(g->nodes[p->only].op)))
+        return false;
+    if (p->size > 1 || !pdm_ir_type_is_tensor(type))
         return true;
     for (uint32_t d = 0; d < type->rank; d++) {
         if (type->dims[d] < 0 || type->dims[d] > HANDFUL)
@@ -633,7 +659,8 @@ static pdm_status group_block(grouping *g, pdm_ir_block *block)
 
 pdm_status pdm_cinn_group_module(pdm_ir_module *module, const pdm_cinn_group_options *options)
 {
-    grouping g = {.module = module, .single = options && options->single};
+    grouping g = {.module = module, .single = options && options->single,
+                  .has_kernel = options ? options->has_kernel : NULL};
     const pdm_status status = group_block(&g, module->block);
 
     pdm_map_deinit(&g.constants);

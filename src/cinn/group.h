@@ -11,6 +11,8 @@
 
 typedef struct pdm_cinn_group_options {
     bool single; /* also groups of one op, which gain nothing: for tests */
+    /* Whether an op has a kernel of its own that is as good as compiled code; NULL: none has. */
+    bool (*has_kernel)(const pdm_ir_op *op);
 } pdm_cinn_group_options;
 
 /* Move ops of all blocks of a module into cinn_op.group ops. options may be NULL. */

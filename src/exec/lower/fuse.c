@@ -579,7 +579,6 @@ void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block)
             for (pdm_ir_block *b = pdm_ir_op_region(op, i)->first; b; b = b->next)
                 pdm_lower_fuse(l, b);
         }
-        if (!l->options.group) /* else chains are compiled */
-            fuse_elementwise(l, op);
+        fuse_elementwise(l, op);
     }
 }

@@ -1,6 +1,7 @@
 #include "exec/lower/lower_impl.h"
 
 #include "cinn/group.h"
+#include "exec/kernel.h"
 #include "ir/pass.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -266,11 +267,17 @@ static pdm_status lower(pdm_lower *l)
     return l->status;
 }
 
+static bool has_fast_kernel(const pdm_ir_op *op)
+{
+    return pdm_fast_find(pdm_ir_op_name(op)) != NULL;
+}
+
 pdm_status pdm_exec_lower(const pdm_ir_module *module, const pdm_exec_lower_options *options,
                           pdm_ir_module **out_module)
 {
     pdm_lower l = {.context = module->context, .status = PDM_OK, .options = *options};
-    const pdm_cinn_group_options group = {.single = options->single};
+    const pdm_cinn_group_options group = {.single = options->single,
+                                          .has_kernel = options->fast ? has_fast_kernel : NULL};
 
     PDM_TRY(pdm_ir_module_clone(module, &l.module));
     pdm_status status = lower(&l);
