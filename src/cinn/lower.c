@@ -620,11 +620,16 @@ static double start_of(pdm_cinn_combine combine)
 {
     switch (combine) {
     case PDM_CINN_SUM:
+    case PDM_CINN_ANY:
         return 0;
+    case PDM_CINN_PRODUCT:
+    case PDM_CINN_EVERY:
+        return 1;
     case PDM_CINN_MAX:
     case PDM_CINN_LARGER:
         return -INFINITY;
     case PDM_CINN_MIN:
+    case PDM_CINN_SMALLER:
         break;
     }
     return INFINITY;
@@ -637,8 +642,12 @@ static const pdm_loop_expr *combine(pdm_loop_fn *fn, pdm_cinn_combine how, const
 
     if (how == PDM_CINN_SUM)
         return pdm_loop_binary(fn, PDM_LOOP_ADD, sum, term);
-    if (how == PDM_CINN_LARGER)
-        return pdm_loop_binary(fn, PDM_LOOP_MAX, term, sum);
+    if (how == PDM_CINN_PRODUCT)
+        return pdm_loop_binary(fn, PDM_LOOP_MUL, sum, term);
+    if (how == PDM_CINN_ANY || how == PDM_CINN_EVERY)
+        return pdm_loop_binary(fn, how == PDM_CINN_ANY ? PDM_LOOP_OR : PDM_LOOP_AND, sum, term);
+    if (how == PDM_CINN_LARGER || how == PDM_CINN_SMALLER)
+        return pdm_loop_binary(fn, how == PDM_CINN_LARGER ? PDM_LOOP_MAX : PDM_LOOP_MIN, term, sum);
     const pdm_loop_expr *is_nan = pdm_loop_binary(fn, PDM_LOOP_NE, sum, sum);
     const pdm_loop_expr *stays =
         pdm_loop_binary(fn, PDM_LOOP_LT, larger ? term : sum, larger ? sum : term);

@@ -309,3 +309,124 @@ E pdm_cinn_element_vector_part(pdm_cinn_lower *l, const pdm_ir_op *op, const E *
     }
     return pdm_cinn_element(l, pdm_cinn_tensor(op, 0), at);
 }
+
+/* ---- padding --------------------------------------------------------------------------------- */
+
+typedef struct padding {
+    int64_t before[PDM_MAX_RANK], behind[PDM_MAX_RANK];
+    double value;
+    enum { CONSTANT, REFLECT, REPLICATE } mode;
+} padding;
+
+static bool mode_of(const pdm_ir_op *op, padding *p)
+{
+    pdm_ir_attr attr = pdm_ir_op_attr(op, "mode");
+    const char *mode = attr && attr->kind == PDM_IR_ATTR_STR ? attr->u.s.text : "constant";
+
+    p->mode = !strcmp(mode, "reflect") ? REFLECT : !strcmp(mode, "replicate") ? REPLICATE : CONSTANT;
+    return p->mode != CONSTANT || !strcmp(mode, "constant");
+}
+
+/* What is cut off (pads below zero) is left alone. */
+static bool padding_of(const pdm_ir_op *op, padding *p)
+{
+    const uint32_t rank = pdm_ir_op_operand_value(op, 0)->type->rank;
+    pdm_ir_attr layout = pdm_ir_op_attr(op, "data_format");
+    int64_t ints[PDM_CINN_MAX_INTS];
+    size_t n;
+
+    memset(p, 0, sizeof *p);
+    if (PDM_IR_IS(op, pd_op, pad)) {
+        if (!pdm_cinn_attr_ints(op, "paddings", ints, &n) || n != 2 * (size_t)rank ||
+            op->num_operands < 2 || !pdm_cinn_constant(pdm_ir_op_operand_value(op, 1), &p->value))
+            return false;
+        for (uint32_t d = 0; d < rank; d++) {
+            p->before[d] = ints[2 * d];
+            p->behind[d] = ints[2 * d + 1];
+        }
+    } else {
+        const bool last = layout && layout->kind == PDM_IR_ATTR_STR && !strcmp(layout->u.s.text, "NDHWC");
+        if (!mode_of(op, p) || rank != 5 || !pdm_cinn_const_ints(op, 1, ints, &n) || n != 6)
+            return false;
+        p->value = pdm_cinn_attr(op, "pad_value", 0);
+        for (uint32_t i = 0; i < 3; i++) {
+            p->before[i + (last ? 1 : 2)] = ints[4 - 2 * i];
+            p->behind[i + (last ? 1 : 2)] = ints[5 - 2 * i];
+        }
+    }
+    for (uint32_t d = 0; d < rank; d++) {
+        if (p->before[d] < 0 || p->behind[d] < 0 || p->before[d] > INT32_MAX || p->behind[d] > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool pdm_cinn_fits_pad(const pdm_ir_op *op)
+{
+    padding p;
+
+    return padding_of(op, &p);
+}
+
+bool pdm_cinn_shape_pad(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = shape_of(l, op, 0);
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    padding p;
+
+    if (!x || !padding_of(op, &p))
+        return false;
+    out->rank = x->rank;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const E dim = x->dims[d];
+        const int64_t most = p.before[d] > p.behind[d] ? p.before[d] : p.behind[d];
+        /* Of nothing nothing can be taken, and no more can be reflected than there is. */
+        if (p.mode != CONSTANT && (pdm_loop_is_int(dim, 0) ||
+                                   (p.mode == REFLECT && most > 0 &&
+                                    (dim->kind != PDM_LOOP_CONST || most >= dim->u.i))))
+            return false;
+        out->dims[d] = ADD(dim, N(p.before[d] + p.behind[d]));
+    }
+    return true;
+}
+
+/* 0: all of the result; 1: the operand, where the other modes are done with the first. */
+bool pdm_cinn_piece_shape_pad(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+                              pdm_cinn_shape *out)
+{
+    padding p;
+
+    if (!padding_of(op, &p))
+        return false;
+    *out = number == 0 ? *pdm_cinn_shape_of(l, pdm_ir_op_result(op, 0)) : *shape_of(l, op, 0);
+    if (number == 1 && p.mode != CONSTANT) {
+        out->rank = 1;
+        out->dims[0] = pdm_loop_index(pdm_cinn_fn(l), 0);
+    }
+    return true;
+}
+
+E pdm_cinn_piece_pad(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices, E *at)
+{
+    const pdm_cinn_shape *x = shape_of(l, op, 0);
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E from[PDM_MAX_RANK];
+    padding p;
+
+    if (!padding_of(op, &p))
+        return NULL;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const E last = SUB(x->dims[d], N(1)), place = SUB(indices[d], N(p.before[d]));
+        at[d] = number == 0 ? indices[d] : ADD(indices[d], N(p.before[d]));
+        from[d] = number == 0 ? place : indices[d];
+        if (p.mode == REFLECT) { /* the distance to the first, or back from the last */
+            const E distance = MAX(place, SUB(N(p.before[d]), indices[d]));
+            from[d] = B(MIN, distance, SUB(ADD(last, last), distance));
+        } else if (p.mode == REPLICATE) {
+            from[d] = B(MIN, MAX(place, N(0)), last);
+        }
+    }
+    if (number == 0 && p.mode == CONSTANT)
+        return pdm_loop_number(fn, pdm_ir_op_result(op, 0)->type->dtype, p.value);
+    return pdm_cinn_element(l, pdm_ir_op_operand_value(op, 0), from);
+}

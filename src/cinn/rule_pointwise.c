@@ -63,6 +63,14 @@ bool pdm_cinn_fits_number_y(const pdm_ir_op *op)
     return pdm_ir_op_attr(op, "y") != NULL && isfinite(pdm_cinn_attr(op, "y", NAN));
 }
 
+/* Others could be zero, which is an error. */
+bool pdm_cinn_fits_divisor(const pdm_ir_op *op)
+{
+    double number;
+
+    return pdm_cinn_fits_no_axis(op) && is_constant(op, 1, &number) && number >= 1;
+}
+
 bool pdm_cinn_fits_clip(const pdm_ir_op *op)
 {
     double low, high;
@@ -231,6 +239,25 @@ static E extreme(pdm_loop_fn *fn, pdm_loop_op op, E a, E b)
 }
 FORMULA(maximum, extreme(fn, PDM_LOOP_MAX, X, Y))
 FORMULA(minimum, extreme(fn, PDM_LOOP_MIN, X, Y))
+
+FORMULA(isnan, B(NE, X, X))
+FORMULA(isinf, B(EQ, U(ABS, X), N(INFINITY)))
+FORMULA(isfinite, LT(U(ABS, X), N(INFINITY)))
+FORMULA(increment, ADD(X, A("value", 1)))
+
+/* Rounded down, by a number above zero. */
+VALUE(floor_divide)
+{
+    (void)op;
+    const E q = DIV(X, Y);
+    return IF(LT(X, MUL(q, Y)), SUB(q, N(1)), q);
+}
+VALUE(remainder)
+{
+    (void)op;
+    const E rest = B(MOD, X, Y);
+    return IF(LT(rest, N(0)), ADD(rest, Y), rest);
+}
 
 FORMULA(where, IF(X, Y, x[2]))
 

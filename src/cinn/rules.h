@@ -43,12 +43,16 @@ typedef const pdm_loop_expr *(*pdm_cinn_element_fn)(pdm_cinn_lower *l, const pdm
 typedef const pdm_loop_expr *(*pdm_cinn_value_fn)(pdm_loop_fn *fn, const pdm_ir_op *op,
                                                   const pdm_loop_expr *const *x);
 
-/* How terms are combined. MAX, MIN: NaN stays; LARGER: it does not. */
+/* How terms are combined. MAX, MIN: NaN stays; LARGER, SMALLER: it does not. */
 typedef enum pdm_cinn_combine {
     PDM_CINN_SUM,
+    PDM_CINN_PRODUCT,
+    PDM_CINN_ANY, /* of truth values */
+    PDM_CINN_EVERY,
     PDM_CINN_MAX,
     PDM_CINN_MIN,
-    PDM_CINN_LARGER
+    PDM_CINN_LARGER,
+    PDM_CINN_SMALLER
 } pdm_cinn_combine;
 
 /* A reduction that an op needs: over some axes of its first operand, in the type that it is
