@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "exec/fast/vmath.h"
+#include "exec/kernels/nn_impl.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -28,20 +29,41 @@ static bool read_kinds(pdm_k *k, const char *kinds_name, const char *args_name, 
                                          .a = (float)args[2 * i],
                                          .b = (float)args[2 * i + 1],
                                          .factor = 1};
+        if (pdm_post_has_operand(post->steps[i].kind) && args[2 * i] > 0) {
+            post->steps[i].spread = PDM_SPREAD_NEAREST;
+            post->steps[i].times[0] = (int64_t)args[2 * i];
+            post->steps[i].times[1] = (int64_t)args[2 * i + 1];
+        }
     }
     post->count = (int)count;
     return true;
 }
 
+/* The dims that an operand has as the step sees it. */
+static bool operand_dims(pdm_k *k, const pdm_post_step *step, const pdm_tensor *y, int64_t dims[PDM_MAX_RANK])
+{
+    memcpy(dims, y->dims, (size_t)y->rank * sizeof *dims);
+    if (step->spread != PDM_SPREAD_NEAREST)
+        return true;
+    for (int i = 0; i < 2 && y->rank == 4; i++)
+        dims[i + 1] = pdm_nn_mul(k, dims[i + 1], step->times[i]);
+    if (y->rank != 4)
+        pdm_k_fail(k, "an operand that is repeated is no image");
+    return PDM_K_OK(k);
+}
+
 /* The result's dims become the broadcast of what they were and the operand's. */
-static bool broadcast(pdm_k *k, pdm_post *post, const pdm_tensor *y)
+static bool broadcast(pdm_k *k, pdm_post *post, const pdm_post_step *step, const pdm_tensor *y)
 {
     const int rank = y->rank > post->rank ? y->rank : post->rank;
-    int64_t dims[PDM_MAX_RANK];
+    int64_t dims[PDM_MAX_RANK], own[PDM_MAX_RANK];
+
+    if (!operand_dims(k, step, y, own))
+        return false;
 
     for (int i = 0; i < rank; i++) {
         const int at = i - (rank - post->rank), from = i - (rank - y->rank);
-        const int64_t a = at < 0 ? 1 : post->dims[at], b = from < 0 ? 1 : y->dims[from];
+        const int64_t a = at < 0 ? 1 : post->dims[at], b = from < 0 ? 1 : own[from];
         if (a != b && a != 1 && b != 1) {
             pdm_k_fail(k, "dimensions of %lld and %lld do not fit each other", (long long)a,
                        (long long)b);
@@ -95,8 +117,26 @@ static const float *spread_out(pdm_k *k, const pdm_post *post, const float *from
     return to;
 }
 
+/* Only the number of images may be another than the result's. */
+static bool bind_nearest(pdm_k *k, const pdm_post *post, pdm_post_step *step, const pdm_tensor *y)
+{
+    int64_t dims[PDM_MAX_RANK];
+
+    if (!operand_dims(k, step, y, dims))
+        return false;
+    if (post->rank != 4 || memcmp(dims + 1, post->dims + 1, 3 * sizeof *dims) != 0) {
+        pdm_k_fail(k, "an operand that is repeated does not fit the result");
+        return false;
+    }
+    step->y = y->data;
+    step->image = y->dims[0] == 1 ? 0 : y->dims[1] * y->dims[2] * y->dims[3];
+    return true;
+}
+
 static bool bind(pdm_k *k, const pdm_post *post, pdm_post_step *step, const pdm_tensor *y)
 {
+    if (step->spread == PDM_SPREAD_NEAREST)
+        return bind_nearest(k, post, step, y);
     const int rank = post->rank, lead = rank - y->rank;
     int64_t before = 1; /* elements in all dims but the last */
 
@@ -175,7 +215,7 @@ bool pdm_post_read_named(pdm_k *k, const char *kinds, const char *args, size_t f
         return false;
     for (int i = 0; i < post->count; i++) {
         const pdm_tensor *y = pdm_post_has_operand(post->steps[i].kind) ? operand(k, next++) : NULL;
-        if (!PDM_K_OK(k) || (y && !broadcast(k, post, y)))
+        if (!PDM_K_OK(k) || (y && !broadcast(k, post, &post->steps[i], y)))
             return false;
     }
     if (!pdm_count_elements(post->dims, (size_t)post->rank, &count) || count > INT64_MAX / 8) {
@@ -200,28 +240,40 @@ bool pdm_post_read_named(pdm_k *k, const char *kinds, const char *args, size_t f
 
 #define EACH(expression)                                                                           \
     do {                                                                                           \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float x = v[i];                                                                  \
-            v[i] = (expression)*factor + shift;                                                    \
-        }                                                                                          \
-    } while (0)
-
-#define EACH_WITH(expression)                                                                      \
-    do {                                                                                           \
-        if (one) {                                                                                 \
-            const float y = *one;                                                                  \
-            EACH(expression);                                                                      \
-        } else {                                                                                   \
+        for (int64_t r = 0; r < rows; r++, v += stride) {                                          \
             for (int64_t i = 0; i < n; i++) {                                                      \
-                const float x = v[i], y = many[i];                                                 \
+                const float x = v[i];                                                              \
                 v[i] = (expression)*factor + shift;                                                \
             }                                                                                      \
         }                                                                                          \
     } while (0)
 
-/* One step on n elements; of an operand either one number or many. */
-PDM_INLINE void run_step_body(const pdm_post_step *s, const float *one, const float *restrict many,
-                              float *restrict v, int64_t n)
+#define EACH_WITH(expression)                                                                      \
+    do {                                                                                           \
+        for (int64_t r = 0; r < rows; r++, v += stride) {                                          \
+            if (one) {                                                                             \
+                const float y = one[r * step];                                                     \
+                for (int64_t i = 0; i < n; i++) {                                                  \
+                    const float x = v[i];                                                          \
+                    v[i] = (expression)*factor + shift;                                            \
+                }                                                                                  \
+            } else {                                                                               \
+                const float *restrict p = many + r * step;                                         \
+                for (int64_t i = 0; i < n; i++) {                                                  \
+                    const float x = v[i], y = p[i];                                                \
+                    v[i] = (expression)*factor + shift;                                            \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+/* One step on rows of n elements; of an operand either one number a row or many. */
+#define STEP_PARAMS                                                                                \
+    const pdm_post_step *s, const float *one, const float *restrict many, int64_t step,            \
+        float *restrict v, int64_t stride, int64_t rows, int64_t n
+#define STEP_ARGS s, one, many, step, v, stride, rows, n
+
+PDM_INLINE void run_step_body(STEP_PARAMS)
 {
     const float a = s->a, b = s->b, factor = s->factor, shift = s->shift;
     const pdm_v_bounds bound = pdm_v_bound;
@@ -280,35 +332,68 @@ PDM_INLINE void run_step_body(const pdm_post_step *s, const float *one, const fl
     }
 }
 
-PDM_CLONES(run_step,
-           (const pdm_post_step *s, const float *one, const float *restrict many,
-            float *restrict v, int64_t n),
-           (s, one, many, v, n))
+static void run_step(STEP_PARAMS);
+PDM_CLONES(run_step, (STEP_PARAMS), (STEP_ARGS))
+
+/* Places of a line that share an element are rows with the same operand. */
+static void nearest_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
+                         int64_t row, int64_t rows, int64_t c0, int64_t n)
+{
+    const int64_t width = post->dims[2], height = post->dims[1], times = s->times[1];
+
+    while (rows > 0) {
+        const int64_t line = row / width, x = row % width;
+        const int64_t count = rows < width - x ? rows : width - x;
+        const float *from = s->y + line / height * s->image + c0 +
+                            (line % height / s->times[0] * (width / times) + x / times) * post->channels;
+        for (int64_t i = 0, some = times - x % times; i < count; i += some, some = times) {
+            some = some < count - i ? some : count - i;
+            run_step(s, NULL, from, 0, y + i * stride, stride, some, n);
+            from += post->channels;
+        }
+        y += count * stride;
+        row += count;
+        rows -= count;
+    }
+}
+
+static void image_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
+                       int64_t row, int64_t rows, int64_t c0, int64_t n)
+{
+    for (int64_t end = row + rows, count; row < end; row += count, y += count * stride) {
+        const int64_t left = post->image_rows - row % post->image_rows;
+        count = end - row < left ? end - row : left;
+        run_step(s, NULL, s->y + row / post->image_rows * post->channels + c0, 0, y, stride, count, n);
+    }
+}
 
 /* Rows that follow each other without a gap are one run when the operand does not tell them apart. */
 static void one_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
                      int64_t row, int64_t rows, int64_t c0, int64_t n)
 {
-    const bool whole = stride == n && c0 == 0;
+    const bool whole = stride == n && c0 == 0 && n == post->channels;
+    const int64_t runs = whole ? 1 : rows, length = whole ? rows * n : n;
+    const pdm_spread spread = pdm_post_has_operand(s->kind) ? s->spread : PDM_SPREAD_SCALAR;
 
-    if (!pdm_post_has_operand(s->kind) || s->spread == PDM_SPREAD_SCALAR ||
-        (s->spread == PDM_SPREAD_FULL && whole)) {
-        const float *many = s->spread == PDM_SPREAD_FULL && s->y ? s->y + row * n : NULL;
-        const int64_t runs = whole ? 1 : rows, length = whole ? rows * n : n;
-        for (int64_t r = 0; r < runs; r++)
-            run_step(s, many ? NULL : s->y, many, y + r * stride, length);
-        return;
-    }
-    for (int64_t r = 0; r < rows; r++, y += stride, row++) {
-        const float *many = s->y + c0;
-        if (s->spread == PDM_SPREAD_FULL)
-            many += row * post->channels;
-        else if (s->spread == PDM_SPREAD_IMAGE)
-            many += row / post->image_rows * post->channels;
-        if (s->spread == PDM_SPREAD_ROW)
-            run_step(s, s->y + row, NULL, y, n);
-        else
-            run_step(s, NULL, many, y, n);
+    switch (spread) {
+    case PDM_SPREAD_SCALAR:
+        run_step(s, s->y, NULL, 0, y, stride, runs, length);
+        break;
+    case PDM_SPREAD_CHANNEL:
+        run_step(s, NULL, s->y + c0, 0, y, stride, rows, n);
+        break;
+    case PDM_SPREAD_IMAGE:
+        image_step(post, s, y, stride, row, rows, c0, n);
+        break;
+    case PDM_SPREAD_ROW:
+        run_step(s, s->y + row, NULL, 1, y, stride, rows, n);
+        break;
+    case PDM_SPREAD_FULL:
+        run_step(s, NULL, s->y + row * post->channels + c0, post->channels, y, stride, runs, length);
+        break;
+    case PDM_SPREAD_NEAREST:
+        nearest_step(post, s, y, stride, row, rows, c0, n);
+        break;
     }
 }
 

@@ -9,7 +9,8 @@
 
 #include "exec/kernel.h"
 
-/* Numbers are in programs of one process only. a, b: the step's numbers; y: its operand. */
+/* Numbers are in programs of one process only. a, b: the step's numbers; y: its operand, of which an element
+ * stands for a places of an image below each other and b side by side, if these are not 0. */
 typedef enum pdm_post_kind {
     PDM_POST_AFFINE,       /* a * x + b */
     PDM_POST_RELU,         /* max(x, 0), 0 for NaN */
@@ -36,13 +37,14 @@ static inline bool pdm_post_has_operand(pdm_post_kind kind)
 }
 
 /* How an operand is spread over the result: the same number, one a channel, one a channel of each
- * image (first dim), one a row, or an element each. */
+ * image (first dim), one a row, an element each, or an element for some places. */
 typedef enum pdm_spread {
     PDM_SPREAD_SCALAR,
     PDM_SPREAD_CHANNEL,
     PDM_SPREAD_IMAGE,
     PDM_SPREAD_ROW,
-    PDM_SPREAD_FULL
+    PDM_SPREAD_FULL,
+    PDM_SPREAD_NEAREST
 } pdm_spread;
 
 enum { PDM_POST_MAX = 16 };
@@ -52,6 +54,7 @@ typedef struct pdm_post_step {
     float a, b;
     float factor, shift; /* what the step gives is multiplied and moved by these */
     const float *y;
+    int64_t times[2], image; /* of PDM_SPREAD_NEAREST: height, width; floats from image to image */
     pdm_spread spread;
 } pdm_post_step;
 

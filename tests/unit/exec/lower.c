@@ -24,7 +24,8 @@ typedef struct writer {
     uint64_t random;
     int values; /* named %v0, %v1, ... */
     int outputs;
-    bool last; /* layout of convolutions */
+    bool last;  /* layout of convolutions */
+    bool known; /* all images have the same number of channels, and their types say so */
 } writer;
 
 static int pick(writer *w, int low, int high)
@@ -265,6 +266,51 @@ static void write_separable(writer *w, int channels)
     fetch(w, x);
 }
 
+static int repeated(writer *w, int x, int high, int wide)
+{
+    pdm_buf_printf(&w->text,
+                   "(%%v%d) = \"pd_op.nearest_interp\" (%%v%d, <<NULL VALUE>>, <<NULL VALUE>>, <<NULL VALUE>>) "
+                   "{data_format:\"%s\",out_d:-1,out_h:-1,out_w:-1,scale:f64[%d.0,%d.0],interp_method:"
+                   "\"nearest\",align_corners:false,align_mode:1} : (" IMAGE ", <<NULL TYPE>>, <<NULL TYPE>>, "
+                   "<<NULL TYPE>>) -> " IMAGE "\n",
+                   w->values, x, w->last ? "NHWC" : "NCHW", high, wide);
+    return w->values++;
+}
+
+/* Images that are repeated (nearest interpolation) and added to others: the step reads them before that. */
+static void write_repeated(writer *w, int channels)
+{
+    static const int times[] = {2, 2, 2, 1, 4, 3};
+    const int high = times[pick(w, 0, 5)], wide = times[pick(w, 0, 5)], out = channels;
+    char window[128], type[64];
+
+    pdm_buf_printf(&w->text,
+                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
+                   "() -> " IMAGE "\n",
+                   PLACE);
+    w->values = 1;
+    window_of(w, 3, true, window);
+    const int small = conv(w, 0, channels, out, 1, 3, window);
+    const int large = conv(w, repeated(w, 0, high, wide), channels, out, 1, 3, window);
+    const int again = repeated(w, pick(w, 0, 1) ? small : unary(w, small), high, wide);
+    int x = large;
+    if (pick(w, 0, 1))
+        x = binary(w, "multiply", x, IMAGE, per_channel(w, out, type), type);
+    if (pick(w, 0, 3) == 0)
+        fetch(w, x);
+    for (int i = pick(w, 0, 1); i > 0; i--)
+        x = follow(w, x, large, out);
+    x = pick(w, 0, 1) ? binary(w, "add", x, IMAGE, again, IMAGE)
+                      : binary(w, pick(w, 0, 1) ? "subtract" : "multiply", again, IMAGE, x, IMAGE);
+    if (pick(w, 0, 4) == 0)
+        fetch(w, again);
+    for (int i = pick(w, 0, 2); i > 0; i--)
+        x = follow(w, x, large, out);
+    window_of(w, 1, true, window);
+    fetch(w, conv(w, x, out, out, 1, 1, window));
+    w->known = !w->last;
+}
+
 /* Two branches joined, kernels side by side, a product with a matrix; all that was turned is fetched. */
 static void write_joined(writer *w, int channels)
 {
@@ -423,6 +469,22 @@ static void check_program(const char *text, const int64_t dims[4], const char *n
     pdm_ir_context_destroy(context);
 }
 
+/* The program with the number of channels in the types of images. */
+static void put_channels(writer *w, int channels)
+{
+    pdm_buf text;
+    const char *at = (const char *)w->text.data;
+
+    pdm_buf_init(&text);
+    for (const char *next; (next = strstr(at, IMAGE)); at = next + strlen(IMAGE)) {
+        pdm_buf_put(&text, at, (size_t)(next - at));
+        pdm_buf_printf(&text, "tensor<-1x%dx-1x-1xf32>", channels);
+    }
+    pdm_buf_puts(&text, at);
+    pdm_buf_deinit(&w->text);
+    w->text = text;
+}
+
 static void check_random(int i, uint64_t seed, void (*write)(writer *w, int channels), int channels,
                          const char *names, size_t least)
 {
@@ -437,6 +499,8 @@ static void check_random(int i, uint64_t seed, void (*write)(writer *w, int chan
     pdm_buf_printf(&w.text, "{\n");
     write(&w, channels);
     pdm_buf_printf(&w.text, "}\n");
+    if (w.known)
+        put_channels(&w, channels);
     const int height = pick(&w, 9, 20), width = pick(&w, 9, 40), batch = i % 10 == 9 ? 0 : pick(&w, 1, 2);
     const int64_t first[4] = {batch, channels, height, width};
     const int64_t last[4] = {batch, height, width, channels};
@@ -453,6 +517,12 @@ END_TEST
 START_TEST(separable)
 {
     check_random(_i, 2, write_separable, 2, "fast.separable_conv2d", 1);
+}
+END_TEST
+
+START_TEST(repeated_images)
+{
+    check_random(_i, 11, write_repeated, 1, "fast.", 3);
 }
 END_TEST
 
@@ -474,9 +544,11 @@ Suite *pdm_suite_lower(void)
     tcase_add_loop_test(tc, convolutions, 0, 2);
     tcase_add_loop_test(tc, joined, 0, 2);
     tcase_add_loop_test(tc, separable, 0, 2);
+    tcase_add_loop_test(tc, repeated_images, 0, 2);
     tcase_add_loop_test(more, convolutions, 2, 3 * PROGRAMS);
     tcase_add_loop_test(more, joined, 2, PROGRAMS);
     tcase_add_loop_test(more, separable, 2, 3 * PROGRAMS);
+    tcase_add_loop_test(more, repeated_images, 2, 2 * PROGRAMS);
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, more);
     return suite;
