@@ -132,6 +132,8 @@ typedef struct conv {
     int panels, parts; /* panels of a group, and in how many parts they are done */
     int64_t pieces[MAX_PIECES], length;
     int num_pieces;
+    int64_t line_blocks; /* blocks of a line of the result, which no block leaves; 0: blocks know no lines */
+    int64_t local[MAX_PIECES], span; /* pieces in a copy of the image under a block; columns of the copy */
     int64_t first_inside[2], end_inside[2]; /* places whose whole kernel is on the image, y and x */
 } conv;
 
@@ -208,6 +210,44 @@ static void gather_row(const conv *v, place p, int64_t group, float *to)
     }
 }
 
+/* The part of the image under places of one line, with zeros around it: less to copy than each place by itself. */
+static void copy_under(const conv *v, place p, int64_t rows, float *to)
+{
+    const pdm_nn_window *w = &v->c.w;
+    const int64_t n = w->channels, x = p.x * w->stride[2] - w->before[2];
+    const int64_t cols = (rows - 1) * w->stride[2] + w->kernel[2];
+    int64_t begin = x < 0 ? -x : 0, end = w->in[2] - x < cols ? w->in[2] - x : cols;
+    const float *image = v->c.x + p.image * w->in[1] * w->in[2] * n;
+
+    begin = begin < cols ? begin : cols;
+    end = end > begin ? end : begin;
+    for (int64_t i = 0; i < w->kernel[1]; i++, to += v->span * n) {
+        const int64_t y = p.y * w->stride[1] - w->before[1] + i * w->dilation[1];
+        if (y < 0 || y >= w->in[1] || begin == end) {
+            memset(to, 0, (size_t)(cols * n) * sizeof *to);
+            continue;
+        }
+        memset(to, 0, (size_t)(begin * n) * sizeof *to);
+        memcpy(to + begin * n, image + (y * w->in[2] + x + begin) * n,
+               (size_t)((end - begin) * n) * sizeof *to);
+        memset(to + end * n, 0, (size_t)((cols - end) * n) * sizeof *to);
+    }
+}
+
+/* Lines of at least a block, whose places share much of what is under them. */
+static void divide_lines(conv *v)
+{
+    const pdm_nn_window *w = &v->c.w;
+
+    v->span = (v->block - 1) * w->stride[2] + w->kernel[2];
+    if (v->plain || v->c.groups > 1 || w->dilation[2] != 1 || v->num_pieces != w->kernel[1] ||
+        w->out[2] < v->block || v->span > v->block * w->kernel[2])
+        return;
+    v->line_blocks = (w->out[2] + v->block - 1) / v->block;
+    for (int i = 0; i < v->num_pieces; i++)
+        v->local[i] = i * v->span * w->channels;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void run_block(const conv *v, int64_t row, int64_t rows, int begin, int end, float *room)
@@ -232,6 +272,11 @@ static void run_block(const conv *v, int64_t row, int64_t rows, int begin, int e
             x.first = c->x + (v->plain ? row * c->w.channels : offset_of(v, first)) +
                       g * c->in_group;
             x.stride = c->w.channels * (v->plain ? 1 : c->w.stride[2]);
+        } else if (v->line_blocks > 0) {
+            copy_under(v, first, rows, room);
+            x.pieces = v->local;
+            x.first = room;
+            x.stride = c->w.channels * c->w.stride[2];
         } else {
             for (int64_t i = 0; i < rows; i++)
                 gather_row(v, place_at(v, row + i), g, room + i * v->depth);
@@ -255,9 +300,13 @@ static void run_units(void *arg, int64_t begin, int64_t end)
     float *mine = job->room <= BLOCK * 1024 ? room : job->rooms + begin * job->room;
 
     for (int64_t u = begin; u < end; u++) {
-        const int64_t row = u / v->parts * v->block, part = u % v->parts;
-        const int64_t rows = v->places - row < v->block ? v->places - row : v->block;
-        run_block(v, row, rows, (int)(v->panels * part / v->parts),
+        const int64_t block = u / v->parts, part = u % v->parts, width = v->c.w.out[2];
+        int64_t row = block * v->block, left = v->places - row;
+        if (v->line_blocks > 0) {
+            row = block / v->line_blocks * width + block % v->line_blocks * v->block;
+            left = width - row % width;
+        }
+        run_block(v, row, left < v->block ? left : v->block, (int)(v->panels * part / v->parts),
                   (int)(v->panels * (part + 1) / v->parts), mine);
     }
 }
@@ -265,7 +314,8 @@ static void run_units(void *arg, int64_t begin, int64_t end)
 /* Blocks of places are units of work; where they are few, panels are told apart too. */
 static pdm_status run(pdm_k *k, conv *v)
 {
-    const int64_t blocks = (v->places + v->block - 1) / v->block;
+    const int64_t blocks = v->line_blocks > 0 ? v->places / v->c.w.out[2] * v->line_blocks
+                                              : (v->places + v->block - 1) / v->block;
     const int64_t work_of_unit = v->block * v->depth * v->c.channels;
     work job = {.v = v, .room = v->plain ? 0 : BLOCK * v->depth};
 
@@ -321,6 +371,8 @@ pdm_status pdm_kernel_fast_conv2d(pdm_k *k)
     find_inside(&v);
     if (!find_pieces(&v))
         v.end_inside[0] = 0;
+    else
+        divide_lines(&v);
     if (c->y && run(k, &v) != PDM_OK)
         return k->status;
     return pdm_fast_conv_end(k, c);
