@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run every case and model that has a record, from each kind of file and with 1 and 2 threads; compare with the record.
 
-usage: matrix.py PDM_RUN TABLE [--ref FOLDER]... NAME=FOLDER...   (or - to read the latter from standard input)
+usage: matrix.py PDM_RUN TABLE [--ref FOLDER]... [--ways] NAME=FOLDER...   (or - to read the latter from standard input)
 
 PDM_RUN is tests/tools/pdm-run. All input sets of a model run on the one loaded model, forwards and then backwards. Prints TAP: a
 point for each kind of file and way to run it, with `N of M` input sets that gave the record. The bits of all outputs must not depend
@@ -15,6 +15,8 @@ TABLE lists what does not give the record: kinds of file (comma), case, how, rea
   near T   within a tolerance of T, relative and absolute
   state    its sets are consecutive steps of one state: forwards the record, backwards not
 A row that does not hold any more is an error. Used by tests/oracle/exec.py as well.
+
+--ways runs all with and without optimization, by reference and fast kernels and compiled by LLVM, with 1 and 2 threads, and prints a table.
 """
 import concurrent.futures
 import itertools
@@ -33,6 +35,10 @@ SOURCES = {
 }
 # With fast kernels, and optimized, the same exceptions hold, and those of a row NAME-fast or NAME-O2.
 SOURCES.update({k + "-fast": (SOURCES[k][0] + ", fast kernels", [*SOURCES[k][1], "--fast"]) for k in ("pir", "json", "json331")})
+SOURCES["json-O2-fast"] = ("from our .json, optimized, fast kernels", ["--optimize", "--fast"])
+SOURCES["json-llvm"] = ("from our .json, compiled", ["--json", "--compile", "llvm"])
+SOURCES["json-O2-llvm"] = ("from our .json, optimized, compiled", ["--optimize", "--compile", "llvm"])
+ALL_WAYS = ("json", "json-fast", "json-llvm", "json-O2", "json-O2-fast", "json-O2-llvm")
 WAYS = [("1 thread", ["--threads", "1"]), ("2 threads", ["--threads", "2"])]
 BATCH = 40
 JOBS = 2
@@ -50,6 +56,7 @@ class Outcome:
 
     def __init__(self):
         self.why, self.again, self.bits, self.none = {}, {}, {}, None
+        self.kernels, self.compiled, self.group_runs = 0, 0, 0
 
     def good(self):
         return sum(w is None for w in self.why.values())
@@ -68,6 +75,10 @@ def owner(models, path):
 def read_line(models, results, line):
     kind, _, rest = line.partition(" ")
     path, _, why = rest.partition(": ")
+    if kind == "compiled":
+        out = results[owner(models, path).name]
+        words = why.split()
+        out.kernels, out.compiled, out.group_runs = int(words[2]), int(words[-4]), int(words[-2])
     again = path.endswith(" (again)")
     path = path[:-8] if again else path
     if kind == "bits":
@@ -128,6 +139,12 @@ def read_table(path):
     return rows
 
 
+def keys_of(source):
+    """Rows of json-O2-llvm are those of it, of json-O2, of json-llvm, and of json, whichever there is first."""
+    kind, *more = source.split("-")
+    return ["-".join((kind, *m)) for n in range(len(more), -1, -1) for m in itertools.combinations(more, n)]
+
+
 class Matrix:
     """Runs sources in ways and judges; point(name, why) is called for each."""
 
@@ -135,6 +152,7 @@ class Matrix:
         self.pdm_run, self.table, self.refs = pdm_run, table, refs
         self.point, self.note = point, note
         self.bits, self.lines, self.met = {}, [], set()
+        self.cells, self.groups = {}, {}    # (source, way): text of the table; kernels, compiled runs of groups, all runs
         self.broken = {}      # name: why 3.3.1 does not run its own file
 
     def expected_files(self, model):
@@ -179,7 +197,7 @@ class Matrix:
         return "the table says %r, which means nothing" % how
 
     def judge(self, source, options, model, out):
-        key = source if (source, model.name) in self.table else source.split("-")[0]
+        key = next((k for k in keys_of(source) if (k, model.name) in self.table), source)
         row = self.table.get((key, model.name))
         if row:
             self.met.add((key, model.name))
@@ -203,6 +221,10 @@ class Matrix:
             good = sum(r.good() for r in results.values())
             total = sum(len(r.why) for r in results.values())
             self.lines.append((title, good, total))
+            listed = sum(len(results[m.name].why) - results[m.name].good() for m in models if not any(
+                f.startswith(m.name + ": ") for f in faults))
+            self.cells[source, way] = "%d + %d of %d" % (good, listed, total)
+            self.groups[source, way] = [sum(getattr(r, k) for r in results.values()) for k in ("kernels", "compiled", "group_runs")]
             self.point("%s: %d of %d input sets give the record, all others as listed" % (title, good, total), faults)
             self.bits[source, way] = {(n, k): b for n, r in results.items() for k, b in r.bits.items()}
 
@@ -225,6 +247,21 @@ class Matrix:
         self.point("the table lists only what there is", faults)
 
 
+def run_all_ways(matrix, models):
+    """All of ALL_WAYS, and the table of it: input sets that give the record + those that end as listed, of all."""
+    for source in ALL_WAYS:
+        matrix.run(source, models)
+        matrix.same_threads(source)
+    names = {"": "reference kernels", "fast": "fast kernels", "llvm": "compiled by LLVM"}
+    print("\n| | `-O0`, 1 thread | 2 threads | `-O2`, 1 thread | 2 threads |\n|---|--:|--:|--:|--:|")
+    for end, name in names.items():
+        cells = [matrix.cells["-".join(filter(None, (kind, end))), way] for kind in ("json", "json-O2") for way, _ in WAYS]
+        print("| %s | %s |" % (name, " | ".join(cells)))
+    for (source, way), (kernels, compiled, runs) in matrix.groups.items():
+        if runs:
+            print("%s, %s: %d kernels, %d of %d runs of groups compiled" % (SOURCES[source][0], way, kernels, compiled, runs))
+
+
 def tap():
     count = [0, 0]
 
@@ -244,6 +281,8 @@ def main(argv):
     while rest and rest[0] == "--ref":
         refs.append(rest[1])
         rest = rest[2:]
+    all_ways = rest[:1] == ["--ways"]
+    rest = rest[all_ways:]
     if rest == ["-"]:
         rest = sys.stdin.read().splitlines()
     for arg in rest:
@@ -251,6 +290,10 @@ def main(argv):
         models.append(Model(name, folder))
     point, count = tap()
     matrix = Matrix(pdm_run, read_table(table), refs, point, print)
+    if all_ways:
+        run_all_ways(matrix, models)
+        print("1..%d" % count[0])
+        return 1 if count[1] else 0
     sources = ("pir", "json", "pir-fast", "json-fast", "legacy", "launch", "launch2")
     for source in sources:
         matrix.run(source, models)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run every case and model by tests/tools/pdm-run, also from the .json that Paddle 3.3.1 makes of it, and compare with the record.
 
-usage: exec.py PDMIGRATE [NAME...]
+usage: exec.py PDMIGRATE [--ways] [NAME...]
 
 tests/exec/matrix.py does the work and explains the table tests/exec/expected.tsv. Here come those models in addition whose weights are
 made or fetched, and the files that 3.3.1 writes: its own translation of each legacy program, where it has one. They are kept in the
@@ -123,13 +123,13 @@ def slanet(program, folder, dest):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     suite.add_common_options(ap)
+    ap.add_argument("--ways", action="store_true", help="with and without -O2, in all ways to compute, and a table of it; without Paddle")
     a = ap.parse_args()
     build = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(a.program))))
     report = suite.Report("exec")
     cases, models, missing = folders(a.names)
     for name, why in missing:
         report.skip(name, why)
-    paddle = oracle.import_paddle()
 
     def point(name, faults):
         print(("FAIL: " if faults else "") + name)
@@ -138,13 +138,17 @@ def main():
         report.passed += not faults
 
     table = matrix.read_table(TABLE)
+    run = os.path.join(build, "tests", "tools", "pdm-run")
+    ours = [matrix.Model(n, f) for n, f in cases + models]
+    judge = matrix.Matrix(run, table, [REF], point, print)
+    if a.ways:
+        matrix.run_all_ways(judge, ours)
+        return report.close()
+    paddle = oracle.import_paddle()
     store = os.path.join(build, "tests", "oracle", "json331")
     files, refused = framework_files(paddle, cases + models, store, a.jobs)
     outputs = os.path.join(store, "outputs")
     shutil.rmtree(outputs, ignore_errors=True)
-    run = os.path.join(build, "tests", "tools", "pdm-run")
-    ours = [matrix.Model(n, f) for n, f in cases + models]
-    judge = matrix.Matrix(run, table, [REF], point, print)
     theirs = matrix.Matrix(run, table, [outputs, REF], point, print)
     for source in OURS:
         judge.run(source, ours)

@@ -234,8 +234,8 @@ static const struct slack_row {
     {"tanh_shrink", LARGEST, 4, ALWAYS},
     /* What passes put together, and fast kernels do in another order. */
     {"conv2d", PRODUCT, 4, FOLDED | FAST}, {"matmul", PRODUCT, 1, FOLDED | FAST}, {"pool2d", LARGEST, 8, FAST},
-    /* A scale by one is left out; its sum of -0 and 0 is 0. */
-    {"scale", SIGN, 0, SIMPLIFIED},
+    /* A scale by one is left out, and dropout may become one; its sum of -0 and 0 is 0. */
+    {"dropout", SIGN, 0, SIMPLIFIED}, {"scale", SIGN, 0, SIMPLIFIED},
     {"add", LARGEST, 8, FOLDED}, {"divide", LARGEST, 8, FOLDED}, {"multiply", LARGEST, 8, FOLDED}, {"scale", LARGEST, 8, FOLDED},
     {"subtract", LARGEST, 8, FOLDED},
 };

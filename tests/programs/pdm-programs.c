@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@
 #include "faulty.h"
 #include "tools/emulated.h"
 
-enum { MAX_WAYS = 16, CHUNK = 200, TIME_LIMIT = 60, MAX_KINDS = 4096 };
+enum { MAX_WAYS = 16, CHUNK = 200, TIME_LIMIT = 60, MAX_KINDS = 4096 }; /* TIME_LIMIT: seconds of a processor for a way */
 
 typedef struct shared { /* with the processes that run programs */
     judge_stats ways[MAX_WAYS];
@@ -54,6 +55,15 @@ static program_form form_of(const settings *s, uint64_t seed)
     return (program_form){.max_ops = s->max_ops, .large = s->large > 0 && seed % (uint64_t)s->large == 7};
 }
 
+/* Of the processor, and ten times as long by the clock, should something wait for ever; 0: none. */
+static void limit_time(int seconds)
+{
+    const struct itimerval limit = {.it_value.tv_sec = seconds};
+
+    (void)setitimer(ITIMER_PROF, &limit, NULL);
+    alarm((unsigned)seconds * 10);
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /* How a program ends in a way, in a process of its own: 0 same, 1 differs, 2 invalid, 100 and more: a signal. */
@@ -68,7 +78,7 @@ static int end_of(const program *p, const judge_way *way, uint64_t seed, char *t
     const pid_t child = fork();
     if (child == 0) {
         judge_stats stats = {0};
-        alarm(TIME_LIMIT / 3);
+        limit_time(TIME_LIMIT);
         const judge_result result = judge_program(p, way, seed, &stats, told, 1024);
         _exit(result == JUDGE_DIFFERS ? 1 : result == JUDGE_INVALID || stats.failing ? 2 : 0);
     }
@@ -77,7 +87,10 @@ static int end_of(const program *p, const judge_way *way, uint64_t seed, char *t
     snprintf(text, size, "%s", told);
     munmap(told, 1024);
     if (WIFSIGNALED(status)) {
-        snprintf(text, size, WTERMSIG(status) == SIGALRM ? "takes too long" : "ends with signal %d", WTERMSIG(status));
+        if (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM)
+            snprintf(text, size, "takes too long");
+        else
+            snprintf(text, size, "ends with signal %d", WTERMSIG(status));
         return 100 + WTERMSIG(status);
     }
     return WEXITSTATUS(status);
@@ -207,11 +220,11 @@ static void run_seed(const settings *s, uint64_t seed, int first_way)
     for (int w = first_way; w < s->num_ways; w++) {
         judge_stats *stats = &s->shared->ways[w];
         s->shared->way = w;
-        alarm(TIME_LIMIT);
+        limit_time(TIME_LIMIT);
         stats->programs++;
         stats->ops += program_num_ops(&p);
         const judge_result result = judge_program(&p, &s->ways[w], seed, stats, text, sizeof text);
-        alarm(0);
+        limit_time(0);
         if (result == JUDGE_SAME)
             continue;
         if (result == JUDGE_INVALID) {
