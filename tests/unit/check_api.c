@@ -7,6 +7,7 @@
     X(api_model)    \
     X(api_convert)  \
     X(api_graph)    \
+    X(mappers)      \
     X(api_write)    \
     X(api_run)
 

@@ -130,6 +130,7 @@ tests_unit_check_api_SOURCES = \
 	tests/unit/api/context.c \
 	tests/unit/api/convert.c \
 	tests/unit/api/graph.c \
+	tests/unit/api/mappers.c \
 	tests/unit/api/model.c \
 	tests/unit/api/run.c \
 	tests/unit/api/support.c \
