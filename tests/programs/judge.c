@@ -315,10 +315,10 @@ static double moved(const struct slack_row *row, mover *m, double v, double step
 
     if (row->kind == SIGN)
         return v == 0 ? copysign(v, by) : v;
-    if (!isfinite(v) || (v == 0 && row->kind == UNITS))
-        return v;
     if (row->kind == SUM && !isfinite((dtype == PDM_F64 ? 1 : dtype == PDM_F16 ? 0x1p112 : 0x1p896) * step / unit_of(dtype)))
         return by * INFINITY; /* partial sums may be too large */
+    if (!isfinite(v) || (v == 0 && row->kind == UNITS))
+        return v;
     if (row->kind != UNITS && row->kind != FADING)
         return v + by * step;
     return v + by * fmax(row->units * unit_of(dtype) * fabs(v), fabs(v) < least ? least : 0);

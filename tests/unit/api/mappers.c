@@ -29,9 +29,7 @@ static const pair translated[] = {
 
 /* What handlers make of the others. */
 static const pair handled[] = {
-    {"expand", "expand"},       {"flatten", "flatten"},     {"flatten2", "reshape"}, {"mean", "mean"},
     {"mul", "matmul"},          {"reshape", "reshape"},     {"squeeze", "squeeze"},  {"transpose", "transpose"},
-    {"unsqueeze", "unsqueeze"}, {"fill_constant", "full"},
 };
 
 static const char *const rules[] = {
@@ -62,21 +60,12 @@ static const pair without[] = {
     {"cumsum", OWN_LOOP},
     {"depthwise_conv2d", LIBRARY},
     {"elementwise_add_grad", TRAINING},
-    {"elementwise_floordiv", "division by zero has to be told"},
-    {"elementwise_mod", "division by zero has to be told"},
     {"fill_constant", "constants are computed once, when the program is planned"},
     {"gather_nd", NO_RULE},
-    {"isfinite_v2", NO_RULE},
-    {"isinf_v2", NO_RULE},
-    {"isnan_v2", NO_RULE},
     {"matmul", LIBRARY},
     {"matmul_v2", LIBRARY},
     {"mul", LIBRARY},
-    {"p_norm", NO_RULE},
     {"pool2d", LIBRARY},
-    {"reduce_all", NO_RULE},
-    {"reduce_any", NO_RULE},
-    {"reduce_prod", NO_RULE},
     {"relu_grad", TRAINING},
     {"reverse", NO_RULE},
     {"roll", NO_RULE},
