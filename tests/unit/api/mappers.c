@@ -29,7 +29,9 @@ static const pair translated[] = {
 
 /* What handlers make of the others. */
 static const pair handled[] = {
-    {"mul", "matmul"},          {"reshape", "reshape"},     {"squeeze", "squeeze"},  {"transpose", "transpose"},
+    {"expand", "expand"},   {"fill_constant", "full"},  {"flatten", "flatten"}, {"flatten2", "reshape"},
+    {"mean", "mean"},       {"mul", "matmul"},          {"reshape", "reshape"}, {"squeeze", "squeeze"},
+    {"transpose", "transpose"}, {"unsqueeze", "unsqueeze"},
 };
 
 static const char *const rules[] = {
