@@ -342,10 +342,8 @@ static bool pad_bias(pdm_k *k, conv *v)
     if (!to)
         return false;
     v->bias = to;
-    for (int64_t g = 0; g < c->groups; g++, to += v->padded) {
-        memcpy(to, c->bias + g * c->out_group, (size_t)c->out_group * sizeof *to);
-        memset(to + c->out_group, 0, (size_t)(v->padded - c->out_group) * sizeof *to);
-    }
+    for (int64_t g = 0; g < c->groups; g++, to += v->padded)
+        pdm_dense_pad_bias(c->bias + g * c->out_group, c->out_group, to);
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "exec/fast/dense.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "exec/fast/simd.h"
@@ -213,12 +215,17 @@ static bool is_half(const machine *m, int64_t depth, int64_t cols, bool even)
     return even && depth >= LEAST_HALF_DEPTH && last > 0 && last <= m->lanes / 2;
 }
 
+static float weight(float number)
+{
+    return fabsf(number) < FLT_MIN ? 0 : number;
+}
+
 /* Columns [begin, end) of one depth; those past `cols` are zero. */
 static float *pack_row(const float *row, int64_t stride, int64_t begin, int64_t end, int64_t cols,
                        float *to)
 {
     for (int64_t j = begin; j < end; j++)
-        *to++ = j < cols ? row[j * stride] : 0;
+        *to++ = j < cols ? weight(row[j * stride]) : 0;
     return to;
 }
 
@@ -233,7 +240,7 @@ static float *pack_half(const machine *m, const float *from, const int64_t *offs
             to = pack_row(from + offsets[k + h], stride, first, full, cols, to);
         for (int64_t j = full; j < full + m->lanes / 2; j++) {
             for (int h = 0; h < 2; h++)
-                *to++ = j < cols ? from[offsets[k + h] + j * stride] : 0;
+                *to++ = j < cols ? weight(from[offsets[k + h] + j * stride]) : 0;
         }
     }
     return to;
@@ -260,15 +267,21 @@ void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, i
         *to++ = 0;
 }
 
+void pdm_dense_pad_bias(const float *bias, int64_t cols, float *to)
+{
+    const int64_t padded = pdm_dense_padded(cols);
+
+    for (int64_t i = 0; i < padded; i++)
+        to[i] = i < cols ? weight(bias[i]) : 0;
+}
+
 const float *pdm_dense_bias(pdm_k *k, const float *bias, int64_t cols)
 {
     const int64_t padded = pdm_dense_padded(cols);
     float *to = pdm_k_temp(k, (size_t)padded * sizeof *to);
 
-    if (!to)
-        return NULL;
-    memcpy(to, bias, (size_t)cols * sizeof *to);
-    memset(to + cols, 0, (size_t)(padded - cols) * sizeof *to);
+    if (to)
+        pdm_dense_pad_bias(bias, cols, to);
     return to;
 }
 

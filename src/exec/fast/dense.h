@@ -4,7 +4,8 @@
  *
  * An element is the bias, to which the products are added in the order of the depth; so its bits do
  * not depend on tiles, threads or neighbours. In a last vector that is half empty there are two such sums, of
- * the even depths and of the odd ones.
+ * the even depths and of the odd ones. Subnormal weights and biases, of which trained models have many where a
+ * channel has died, count as zero: a product with one takes a hundred times as long.
  */
 #ifndef PDM_EXEC_FAST_DENSE_H
 #define PDM_EXEC_FAST_DENSE_H
@@ -24,6 +25,8 @@ int pdm_dense_panels(int64_t cols);     /* panels */
 void pdm_dense_pack(const float *from, const int64_t *offsets, int64_t stride, int64_t depth,
                     int64_t cols, bool even, float *to);
 
+/* A bias as long as the packed columns, to `to`. */
+void pdm_dense_pad_bias(const float *bias, int64_t cols, float *to);
 /* A bias for weights that are packed: a copy with zeros past the end, until the call returns; NULL: it failed. */
 const float *pdm_dense_bias(pdm_k *k, const float *bias, int64_t cols);
 

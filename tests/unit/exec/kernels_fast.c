@@ -3,10 +3,12 @@
  * number of threads, NaN and infinities alike, and the functions of vmath.h against libm.
  */
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/fast/dense.h"
 #include "exec/fast/vmath.h"
 #include "exec/pool.h"
 #include "unit/exec/call.h"
@@ -314,6 +316,22 @@ static double ulps_off(float got, double want)
 }
 
 /* Every 9973rd float, all signs and exponents. */
+START_TEST(subnormal_weights)
+{
+    const float weights[] = {1e-40f, -1e-40f, FLT_MIN, -2}, want[] = {0, 0, FLT_MIN, -2};
+    const int64_t offset = 0;
+    float packed[64], bias[64];
+
+    ck_assert_int_le(pdm_dense_padded(4), 64);
+    pdm_dense_pack(weights, &offset, 1, 1, 4, false, packed);
+    pdm_dense_pad_bias(weights, 4, bias);
+    for (int64_t i = 0; i < pdm_dense_padded(4); i++) {
+        ck_assert(packed[i] == (i < 4 ? want[i] : 0));
+        ck_assert(bias[i] == (i < 4 ? want[i] : 0));
+    }
+}
+END_TEST
+
 START_TEST(units_in_the_last_place)
 {
     const function *f = &functions[_i];
@@ -333,6 +351,7 @@ Suite *pdm_suite_kernels_fast(void)
     TCase *tc = tcase_create("kernels_fast");
 
     tcase_add_loop_test(tc, against_reference, 0, 3 * (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(tc, subnormal_weights);
     tcase_add_loop_test(tc, units_in_the_last_place, 0,
                         (int)(sizeof functions / sizeof *functions));
     suite_add_tcase(suite, tc);
