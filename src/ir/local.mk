@@ -60,8 +60,10 @@ libpdm_ir_la_SOURCES += \
 	src/ir/text_lex.h \
 	src/ir/text_names.h
 
-# infer-meta
+# dims as expressions, infer-meta
 libpdm_ir_la_SOURCES += \
+	src/ir/dim.c \
+	src/ir/dim.h \
 	src/ir/infer.c \
 	src/ir/infer.h \
 	src/ir/infer_control.c \

@@ -2,6 +2,7 @@
 
 #define SUITES(X) \
     X(align)      \
+    X(dims)       \
     X(interning)  \
     X(infer_rows) \
     X(infer_ops)  \

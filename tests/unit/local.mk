@@ -60,6 +60,7 @@ tests_unit_check_ir_SOURCES = \
 	tests/unit/ir/alloc.c \
 	tests/unit/ir/alloc.h \
 	tests/unit/ir/build.h \
+	tests/unit/ir/dims.c \
 	tests/unit/ir/forms.h \
 	tests/unit/ir/infer_ops.c \
 	tests/unit/ir/infer_rows.c \
