@@ -164,7 +164,8 @@ typedef enum pdm_dump_format {
     PDM_DUMP_GROUPS, /* groups of ops that are compiled, when compilation is asked for */
     PDM_DUMP_LOOP_IR, /* the same, each with its loops */
     PDM_DUMP_CUDA,    /* kernels of these groups in CUDA C */
-    PDM_DUMP_GROUP_SUMMARY /* how many ops are in groups; which are not, and why */
+    PDM_DUMP_GROUP_SUMMARY, /* how many ops are in groups; which are not, and why */
+    PDM_DUMP_SHAPES /* each dim as an expression over the dims of inputs that are not declared */
 } pdm_dump_format;
 
 /* Print the whole program. A legacy one is translated for groups. *out_text is malloc'ed, NUL-terminated, and freed by the caller with

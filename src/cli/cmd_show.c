@@ -184,6 +184,7 @@ static const text_view *view_of(const cli_options *options)
 {
     static const text_view views[] = {{OPT_TEXT, PDM_DUMP_TEXT, "text"},
                                       {OPT_DOT, PDM_DUMP_DOT, "dot"},
+                                      {OPT_SHAPES, PDM_DUMP_SHAPES, "shapes"},
                                       {OPT_GROUPS, PDM_DUMP_GROUPS, "groups"},
                                       {OPT_LOOP_IR, PDM_DUMP_LOOP_IR, "loop_ir"},
                                       {OPT_KERNEL_SOURCE, PDM_DUMP_CUDA, "kernel_source"},

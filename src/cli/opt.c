@@ -380,11 +380,11 @@ static int check_values(cli_report *report, cli_options *out)
         return cli_usage(report, NULL, "--print-after and --format json exclude each other");
     if (out->has[OPT_KEEP_VERSION] && out->has[OPT_PIR_VERSION])
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
-    if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] + out->has[OPT_GROUPS] +
+    if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] + out->has[OPT_SHAPES] + out->has[OPT_GROUPS] +
             out->has[OPT_LOOP_IR] + out->has[OPT_KERNEL_SOURCE] + out->has[OPT_GROUP_SUMMARY] >
         1)
         return cli_usage(report, NULL,
-                         "--text, --dot, --ops, --groups, --group-summary, --loop-ir and --kernel-source exclude each other");
+                         "--text, --dot, --ops, --shapes, --groups, --group-summary, --loop-ir and --kernel-source exclude each other");
     if (out->has[OPT_DOT] && (out->has[OPT_EXTRACT] || (out->command == CLI_GRAPH && out->json)))
         return cli_usage(report, NULL, "--dot excludes --extract and --format json");
     if (out->has[OPT_KERNEL_SOURCE] && strcmp(out->arg[OPT_KERNEL_SOURCE], "cuda") != 0)

@@ -383,6 +383,25 @@ bool pdm_dim_never_more(pdm_dims *t, pdm_dim a, pdm_dim b)
         return false;
     if (a == b || (a->most < INT64_MAX && a->most <= b->least))
         return true;
+    /* Of a list all items have to fit on one side, and one on the other. Lists in lists take long. */
+    const bool small = a->size + b->size <= 48;
+    if (small && (a->kind == PDM_DIM_MAX || b->kind == PDM_DIM_MIN)) {
+        const pdm_dim l = a->kind == PDM_DIM_MAX ? a : b;
+        bool all = true;
+        for (uint32_t i = 0; all && i < l->num_args; i++)
+            all = l == a ? pdm_dim_never_more(t, l->args[i], b)
+                         : pdm_dim_never_more(t, a, l->args[i]);
+        if (all)
+            return true;
+    }
+    if (small && (a->kind == PDM_DIM_MIN || b->kind == PDM_DIM_MAX)) {
+        const pdm_dim l = a->kind == PDM_DIM_MIN ? a : b;
+        for (uint32_t i = 0; i < l->num_args; i++) {
+            if (l == a ? pdm_dim_never_more(t, l->args[i], b)
+                       : pdm_dim_never_more(t, a, l->args[i]))
+                return true;
+        }
+    }
     const pdm_dim d = pdm_dim_minus(t, b, a);
     return d && d->least >= 0;
 }
@@ -971,11 +990,23 @@ pdm_dim pdm_dim_resolve(pdm_dims *t, pdm_dim e)
     return e ? resolve(t, e, NULL) : NULL;
 }
 
-/* No symbol stands for something in which it occurs: what it stands for is resolved when it is
- * entered, and has symbols then that stand for themselves. */
+/* The newest symbol of an expression; -1: it has none. */
+static int64_t newest(pdm_dim e)
+{
+    int64_t n = e->kind == PDM_DIM_SYMBOL ? e->number : -1;
+
+    for (uint32_t i = 0; i < e->num_args; i++) {
+        const int64_t k = newest(e->args[i]);
+        n = k > n ? k : n;
+    }
+    return n;
+}
+
+/* Only for what is made of older symbols, so that a symbol never comes to stand for itself, and what
+ * is known early is not told by what is known late. */
 static bool stand_for(pdm_dims *t, pdm_dim symbol, pdm_dim other)
 {
-    if (pdm_dim_contains(other, symbol))
+    if (newest(other) >= symbol->number)
         return false;
     if (other->most < symbol->least || other->least > symbol->most)
         return false;

@@ -98,7 +98,7 @@ pdm_dim pdm_dim_replace(pdm_dims *t, pdm_dim e, pdm_dim what, pdm_dim with);
 
 /*
  * a and b are equal: a symbol among them stands for the other from now on (a number, else an older
- * symbol, else an expression without it). False when nothing could be made of it: they are then to
+ * symbol, else an expression of older symbols). False when nothing could be made of it: they are then to
  * be remembered as a pair, or they are never equal.
  */
 bool pdm_dims_equate(pdm_dims *t, pdm_dim a, pdm_dim b);

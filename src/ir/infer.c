@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/infer_impl.h"
+#include "ir/shapes.h"
 
 void pdm_ir_meta_init(pdm_ir_meta *meta)
 {
@@ -205,7 +206,9 @@ void pdm_ir_attr_ints(const pdm_ir_infer *in, const char *name, pdm_ir_ints *out
 
 int64_t pdm_ir_ints_at(const pdm_ir_ints *ints, size_t index, int64_t fallback)
 {
-    return index < ints->n && ints->known[index] ? ints->v[index] : fallback;
+    return index < ints->n && (ints->known[index] || PDM_IR_IS_EXPR(ints->v[index]))
+               ? ints->v[index]
+               : fallback;
 }
 
 /* ---- constant operands ----------------------------------------------------------------------- */
@@ -218,7 +221,7 @@ static bool full_ints(const pdm_ir_op *op, int64_t *out, size_t capacity, size_t
         !array_ints(pdm_ir_op_attr(op, "shape"), dims, PDM_MAX_RANK, &rank))
         return false;
     for (size_t i = 0; i < rank; i++)
-        total = pdm_ir_dim_mul(total, dims[i]);
+        total = pdm_ir_dim_mul(NULL, total, dims[i]);
     if (total < 0 || (uint64_t)total > capacity)
         return false;
     for (int64_t i = 0; i < total; i++)
@@ -297,6 +300,10 @@ pdm_ir_meta pdm_ir_in_element(const pdm_ir_infer *in, size_t index, size_t eleme
     pdm_ir_meta_init(&meta);
     if (!value)
         return meta;
+    if (in->shapes) {
+        pdm_ir_shapes_meta(in->shapes, value, element, &meta);
+        return meta;
+    }
     pdm_ir_type type = value->type;
     if (type->kind == PDM_IR_VECTOR)
         type = element < type->num_elements ? type->elements[element] : NULL;
@@ -329,6 +336,10 @@ void pdm_ir_in_ints(const pdm_ir_infer *in, size_t index, pdm_ir_ints *out)
     memset(out, 0, sizeof *out);
     if (!value)
         return;
+    if (in->shapes) {
+        pdm_ir_shapes_ints(in->shapes, value, out);
+        return;
+    }
     if (combine_of(value)) {
         ints_from_combine(combine_of(value), out);
         return;
@@ -349,6 +360,15 @@ void pdm_ir_in_ints(const pdm_ir_infer *in, size_t index, pdm_ir_ints *out)
         out->counted = true;
         out->n = (size_t)count;
     }
+}
+
+int64_t pdm_ir_in_dim(const pdm_ir_infer *in, size_t index)
+{
+    pdm_ir_ints ints;
+
+    pdm_ir_in_ints(in, index, &ints);
+    const int64_t v = ints.n == 1 ? pdm_ir_ints_at(&ints, 0, -1) : -1;
+    return PDM_IR_IS_GIVEN(v) ? v : -1;
 }
 
 bool pdm_ir_in_int(const pdm_ir_infer *in, size_t index, int64_t *out)
@@ -404,7 +424,7 @@ pdm_ir_meta pdm_ir_meta_make(pdm_dtype dtype, int rank, const int64_t *dims)
         return meta;
     meta.rank = rank;
     for (int i = 0; i < rank; i++)
-        meta.dims[i] = dims && dims[i] >= 0 ? dims[i] : -1;
+        meta.dims[i] = dims && PDM_IR_IS_GIVEN(dims[i]) ? dims[i] : -1;
     return meta;
 }
 
@@ -429,7 +449,7 @@ bool pdm_ir_meta_push(pdm_ir_meta *meta, int64_t dim)
         meta->rank = -1;
         return false;
     }
-    meta->dims[meta->rank++] = dim < 0 ? -1 : dim;
+    meta->dims[meta->rank++] = PDM_IR_IS_GIVEN(dim) ? dim : -1;
     return true;
 }
 
@@ -441,58 +461,6 @@ void pdm_ir_meta_push_dims(pdm_ir_meta *meta, const pdm_ir_meta *from, int begin
     }
     for (int i = begin < 0 ? 0 : begin; i < end && i < from->rank; i++)
         (void)pdm_ir_meta_push(meta, from->dims[i]);
-}
-
-int64_t pdm_ir_dim_broadcast(int64_t a, int64_t b)
-{
-    if (a == 1)
-        return b;
-    if (b == 1 || a >= 0)
-        return a;
-    return b;
-}
-
-void pdm_ir_meta_broadcast(const pdm_ir_meta *x, const pdm_ir_meta *y, pdm_ir_meta *out)
-{
-    if (x->rank < 0 || y->rank < 0) {
-        out->rank = -1;
-        return;
-    }
-    int rank = x->rank > y->rank ? x->rank : y->rank;
-    int64_t dims[PDM_MAX_RANK];
-    for (int i = 0; i < rank; i++) {
-        int xi = i - (rank - x->rank), yi = i - (rank - y->rank);
-        dims[i] = pdm_ir_dim_broadcast(xi < 0 ? 1 : x->dims[xi], yi < 0 ? 1 : y->dims[yi]);
-    }
-    out->rank = rank;
-    memcpy(out->dims, dims, sizeof dims[0] * (size_t)rank);
-}
-
-int64_t pdm_ir_dim_add(int64_t a, int64_t b)
-{
-    int64_t r;
-    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &r) || r > PDM_IR_BIG ? -1 : r;
-}
-
-int64_t pdm_ir_dim_mul(int64_t a, int64_t b)
-{
-    int64_t r;
-    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &r) || r > PDM_IR_BIG ? -1 : r;
-}
-
-int64_t pdm_ir_dim_div(int64_t a, int64_t b)
-{
-    return a < 0 || b <= 0 ? -1 : a / b;
-}
-
-int64_t pdm_ir_meta_product(const pdm_ir_meta *meta, int begin, int end)
-{
-    if (meta->rank < 0)
-        return -1;
-    int64_t n = 1;
-    for (int i = begin < 0 ? 0 : begin; i < end && i < meta->rank; i++)
-        n = pdm_ir_dim_mul(n, meta->dims[i]);
-    return n;
 }
 
 pdm_dtype pdm_ir_dtype_real(pdm_dtype dtype)

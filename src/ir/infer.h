@@ -6,6 +6,7 @@
 #ifndef PDM_IR_INFER_H
 #define PDM_IR_INFER_H
 
+#include "base/arena.h"
 #include "ir/op_info.h"
 
 /* What is known of a value. */
@@ -24,6 +25,7 @@ typedef struct pdm_ir_infer {
     const pdm_ir_op_state *state; /* info, operands and attributes; result types unused */
     pdm_ir_meta *results;         /* one per row result, initialised to unknown */
     size_t num_results;
+    struct pdm_ir_shapes *shapes; /* dims may be expressions of it, see shapes.h; NULL: numbers */
 } pdm_ir_infer;
 
 void pdm_ir_meta_init(pdm_ir_meta *meta); /* unknown */
@@ -36,6 +38,10 @@ pdm_ir_type pdm_ir_meta_to_type(pdm_ir_context *context, const pdm_ir_meta *meta
 /* Run the row's hook for an op about to be created; results is initialised by this call (vector
  * elements kept). */
 PDM_MUST_USE pdm_status pdm_ir_infer_run(pdm_ir_infer *infer);
+
+/* The same for an op that is there, in memory of the arena; shapes as in pdm_ir_infer. */
+PDM_MUST_USE pdm_status pdm_ir_infer_op(pdm_arena *arena, const pdm_ir_op *op,
+                                        struct pdm_ir_shapes *shapes, pdm_ir_meta **out_metas);
 
 /*
  * Infer the types of all results of a module again, in order, from its inputs and parameters; also

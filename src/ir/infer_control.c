@@ -153,12 +153,13 @@ pdm_status pdm_ir_infer_array_write(pdm_ir_infer *in)
     return PDM_OK;
 }
 
-/* Elements of an array need not have one shape: only the rank is believed. `extra` axes come on
- * top. */
+/* Elements of an array need not have one shape: only the rank is believed, and not where it must be
+ * true. `extra` axes come on top. */
 static void out_array_element(pdm_ir_infer *in, int extra)
 {
     pdm_ir_meta array = pdm_ir_in_meta(in, 0);
-    pdm_ir_out_rank(in, 0, array.dtype, array.rank > 0 ? array.rank + extra : -1);
+    pdm_ir_out_rank(in, 0, array.dtype,
+                    array.rank > 0 && !in->shapes ? array.rank + extra : -1);
 }
 
 pdm_status pdm_ir_infer_array_read(pdm_ir_infer *in)
@@ -180,6 +181,6 @@ pdm_status pdm_ir_infer_array_pop(pdm_ir_infer *in)
 {
     pdm_ir_meta array = pdm_ir_in_meta(in, 0);
     out_array(in, array.dtype, &array);
-    pdm_ir_out_rank(in, 1, array.dtype, array.rank > 0 ? array.rank : -1);
+    pdm_ir_out_rank(in, 1, array.dtype, array.rank > 0 && !in->shapes ? array.rank : -1);
     return PDM_OK;
 }

@@ -68,8 +68,12 @@ pdm_status pdm_ir_infer_batch_size_like(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     pdm_ir_attr_ints(in, "shape", &shape);
     int64_t to = pdm_ir_attr_int(in, "output_dim_idx", 0);
+    const int from = (int)pdm_ir_attr_int(in, "input_dim_idx", 0);
     if (to >= 0 && to < (int64_t)shape.n)
-        shape.v[to] = pdm_ir_meta_dim(&x, (int)pdm_ir_attr_int(in, "input_dim_idx", 0));
+        shape.v[to] = pdm_ir_meta_dim(&x, from);
+    /* With LoD its sequences count, and whether there is any shows when it runs. */
+    if (in->shapes && from == 0 && to >= 0 && to < (int64_t)shape.n)
+        shape.v[to] = -1;
     out_ints(in, given_or(in, PDM_F32), &shape);
     return PDM_OK;
 }
@@ -91,6 +95,12 @@ pdm_status pdm_ir_infer_arange(pdm_ir_infer *in)
         pdm_ir_in_int(in, 2, &step) && step != 0) {
         double n = ceil(((double)end - (double)start) / (double)step);
         length = n > 0 && n < 9e15 ? (int64_t)n : 0;
+    } else if (pdm_dtype_is_int(dtype)) {
+        pdm_ir_ints from, to;
+        pdm_ir_in_ints(in, 0, &from);
+        pdm_ir_in_ints(in, 1, &to);
+        if (pdm_ir_in_int(in, 2, &step))
+            length = pdm_ir_dim_range(in, &from, &to, step);
     }
     pdm_ir_out_vec(in, 0, dtype, length);
     return PDM_OK;
@@ -99,40 +109,35 @@ pdm_status pdm_ir_infer_arange(pdm_ir_infer *in)
 /* start, stop, number[, base] */
 pdm_status pdm_ir_infer_linspace(pdm_ir_infer *in)
 {
-    int64_t n = -1;
-    (void)pdm_ir_in_int(in, 2, &n);
-    pdm_ir_out_vec(in, 0, given_or(in, pdm_ir_in_meta(in, 0).dtype), n);
+    pdm_ir_out_vec(in, 0, given_or(in, pdm_ir_in_meta(in, 0).dtype), pdm_ir_in_dim(in, 2));
     return PDM_OK;
 }
 
 pdm_status pdm_ir_infer_eye(pdm_ir_infer *in)
 {
-    int64_t dims[2] = {-1, -1};
-    (void)pdm_ir_in_int(in, 0, &dims[0]);
-    if (!pdm_ir_in_int(in, 1, &dims[1]))
-        dims[1] = -1;
-    else if (dims[1] < 0)
+    int64_t dims[2] = {pdm_ir_in_dim(in, 0), pdm_ir_in_dim(in, 1)}, columns;
+    if (pdm_ir_in_int(in, 1, &columns) && columns < 0)
         dims[1] = dims[0];
     pdm_ir_out_dims(in, 0, given_or(in, PDM_F32), 2, dims);
     return PDM_OK;
 }
 
 /* How many entries of a rows * columns matrix lie on or below the diagonal `offset`. */
-static int64_t lower_count(int64_t rows, int64_t columns, int64_t offset)
+static int64_t lower_count(const pdm_ir_infer *in, int64_t rows, int64_t columns, int64_t offset)
 {
     if (rows < 0 || columns < 0 || rows > 1 << 20)
         return -1;
     int64_t n = 0;
     for (int64_t r = 0; r < rows; r++) {
         int64_t c = r + offset + 1;
-        n = pdm_ir_dim_add(n, c < 0 ? 0 : c > columns ? columns : c);
+        n = pdm_ir_dim_add(in, n, c < 0 ? 0 : c > columns ? columns : c);
     }
     return n;
 }
 
 pdm_status pdm_ir_infer_tril_indices(pdm_ir_infer *in)
 {
-    int64_t n = lower_count(pdm_ir_attr_int(in, "rows", -1), pdm_ir_attr_int(in, "cols", -1),
+    int64_t n = lower_count(in, pdm_ir_attr_int(in, "rows", -1), pdm_ir_attr_int(in, "cols", -1),
                             pdm_ir_attr_int(in, "offset", 0));
     pdm_ir_out_dims(in, 0, given_or(in, PDM_I64), 2, (int64_t[]){2, n});
     return PDM_OK;
@@ -141,8 +146,8 @@ pdm_status pdm_ir_infer_tril_indices(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_triu_indices(pdm_ir_infer *in)
 {
     int64_t rows = pdm_ir_attr_int(in, "row", -1), columns = pdm_ir_attr_int(in, "col", -1);
-    int64_t below = lower_count(rows, columns, pdm_ir_attr_int(in, "offset", 0) - 1);
-    int64_t all = pdm_ir_dim_mul(rows, columns);
+    int64_t below = lower_count(in, rows, columns, pdm_ir_attr_int(in, "offset", 0) - 1);
+    int64_t all = pdm_ir_dim_mul(in, rows, columns);
     pdm_ir_out_dims(in, 0, given_or(in, PDM_I64), 2,
                     (int64_t[]){2, below < 0 || all < 0 ? -1 : all - below});
     return PDM_OK;
@@ -152,10 +157,8 @@ pdm_status pdm_ir_infer_triu_indices(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_one_hot(pdm_ir_infer *in)
 {
     pdm_ir_meta out = pdm_ir_in_meta(in, 0);
-    int64_t classes = -1;
-    (void)pdm_ir_in_int(in, 1, &classes);
     out.dtype = PDM_F32;
-    (void)pdm_ir_meta_push(&out, classes);
+    (void)pdm_ir_meta_push(&out, pdm_ir_in_dim(in, 1));
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }
@@ -164,10 +167,8 @@ pdm_status pdm_ir_infer_one_hot(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_multinomial(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), out = pdm_ir_meta_make(PDM_I64, 0, NULL);
-    int64_t samples = -1;
-    (void)pdm_ir_in_int(in, 1, &samples);
     pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
-    (void)pdm_ir_meta_push(&out, samples);
+    (void)pdm_ir_meta_push(&out, pdm_ir_in_dim(in, 1));
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }
@@ -177,11 +178,9 @@ pdm_status pdm_ir_infer_multinomial(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_sequence_mask(pdm_ir_infer *in)
 {
     pdm_ir_meta out = pdm_ir_in_meta(in, 0);
-    int64_t length = -1;
-    (void)pdm_ir_in_int(in, 1, &length);
     pdm_dtype dtype = pdm_ir_attr_dtype_of(in, "out_dtype");
     out.dtype = dtype == PDM_UNDEFINED ? PDM_I64 : dtype;
-    (void)pdm_ir_meta_push(&out, length);
+    (void)pdm_ir_meta_push(&out, pdm_ir_in_dim(in, 1));
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }

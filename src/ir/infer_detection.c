@@ -46,7 +46,7 @@ pdm_status pdm_ir_infer_prior_box(pdm_ir_infer *in)
 {
     int64_t max_sizes = array_count(in, "max_sizes");
     grid_of_anchors(
-        in, pdm_ir_dim_add(pdm_ir_dim_mul(expanded_ratios(in), array_count(in, "min_sizes")),
+        in, pdm_ir_dim_add(in, pdm_ir_dim_mul(in, expanded_ratios(in), array_count(in, "min_sizes")),
                            max_sizes < 0 ? 0 : max_sizes));
     return PDM_OK;
 }
@@ -54,7 +54,7 @@ pdm_status pdm_ir_infer_prior_box(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_anchor_generator(pdm_ir_infer *in)
 {
     grid_of_anchors(
-        in, pdm_ir_dim_mul(array_count(in, "anchor_sizes"), array_count(in, "aspect_ratios")));
+        in, pdm_ir_dim_mul(in, array_count(in, "anchor_sizes"), array_count(in, "aspect_ratios")));
     return PDM_OK;
 }
 

@@ -5,7 +5,7 @@ static void broadcast_to(pdm_ir_infer *in, pdm_dtype dtype)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), y = pdm_ir_in_meta(in, 1), out;
     out = x;
-    pdm_ir_meta_broadcast(&x, &y, &out);
+    pdm_ir_meta_broadcast(in, &x, &y, &out);
     out.dtype = dtype != PDM_UNDEFINED ? dtype : x.dtype != PDM_UNDEFINED ? x.dtype : y.dtype;
     pdm_ir_out_meta(in, 0, &out);
 }
@@ -51,8 +51,8 @@ pdm_status pdm_ir_infer_where(pdm_ir_infer *in)
     pdm_ir_meta c = pdm_ir_in_meta(in, 0), x = pdm_ir_in_meta(in, 1), y = pdm_ir_in_meta(in, 2),
                 out;
     out = x;
-    pdm_ir_meta_broadcast(&x, &y, &out);
-    pdm_ir_meta_broadcast(&out, &c, &out);
+    pdm_ir_meta_broadcast(in, &x, &y, &out);
+    pdm_ir_meta_broadcast(in, &out, &c, &out);
     out.dtype = x.dtype != PDM_UNDEFINED ? x.dtype : y.dtype;
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
@@ -63,7 +63,7 @@ pdm_status pdm_ir_infer_broadcast3(pdm_ir_infer *in)
     pdm_ir_meta out = pdm_ir_in_meta(in, 0);
     for (size_t i = 1; i < 3; i++) {
         pdm_ir_meta y = pdm_ir_in_meta(in, i);
-        pdm_ir_meta_broadcast(&out, &y, &out);
+        pdm_ir_meta_broadcast(in, &out, &y, &out);
     }
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
@@ -75,7 +75,7 @@ pdm_status pdm_ir_infer_broadcast_tensors(pdm_ir_infer *in)
     pdm_ir_meta all = pdm_ir_in_element(in, 0, 0);
     for (size_t i = 1; i < pdm_ir_in_vector_size(in, 0); i++) {
         pdm_ir_meta e = pdm_ir_in_element(in, 0, i);
-        pdm_ir_meta_broadcast(&all, &e, &all);
+        pdm_ir_meta_broadcast(in, &all, &e, &all);
     }
     for (size_t i = 0; i < in->results[0].num_elements && in->results[0].elements; i++) {
         pdm_dtype dtype = pdm_ir_in_element(in, 0, i).dtype;
@@ -97,14 +97,14 @@ pdm_status pdm_ir_infer_add_n(pdm_ir_infer *in)
             continue;
         }
         for (int k = 0; k < out.rank; k++)
-            if (out.dims[k] < 0)
-                out.dims[k] = e.dims[k];
+            out.dims[k] = pdm_ir_dim_same(in, out.dims[k], e.dims[k]);
     }
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }
 
-static void matmul_dims(pdm_ir_meta x, pdm_ir_meta y, bool trans_x, bool trans_y, pdm_ir_meta *out)
+static void matmul_dims(const pdm_ir_infer *in, pdm_ir_meta x, pdm_ir_meta y, bool trans_x,
+                        bool trans_y, pdm_ir_meta *out)
 {
     *out = pdm_ir_meta_make(x.dtype, 0, NULL);
     if (x.rank < 1 || y.rank < 1) {
@@ -116,7 +116,9 @@ static void matmul_dims(pdm_ir_meta x, pdm_ir_meta y, bool trans_x, bool trans_y
     pdm_ir_meta by = pdm_ir_meta_make(y.dtype, y_vector ? 0 : y.rank - 2, y.dims);
     int64_t m = x.dims[x_vector ? 0 : trans_x ? x.rank - 1 : x.rank - 2];
     int64_t n = y.dims[y_vector ? 0 : trans_y ? y.rank - 2 : y.rank - 1];
-    pdm_ir_meta_broadcast(&bx, &by, out);
+    (void)pdm_ir_dim_same(in, x.dims[x_vector || !trans_x ? x.rank - 1 : x.rank - 2],
+                          y.dims[y_vector || trans_y ? y.rank - 1 : y.rank - 2]);
+    pdm_ir_meta_broadcast(in, &bx, &by, out);
     if (!x_vector)
         (void)pdm_ir_meta_push(out, m);
     if (!y_vector)
@@ -126,7 +128,7 @@ static void matmul_dims(pdm_ir_meta x, pdm_ir_meta y, bool trans_x, bool trans_y
 pdm_status pdm_ir_infer_matmul(pdm_ir_infer *in)
 {
     pdm_ir_meta out;
-    matmul_dims(pdm_ir_in_meta(in, 0), pdm_ir_in_meta(in, 1),
+    matmul_dims(in, pdm_ir_in_meta(in, 0), pdm_ir_in_meta(in, 1),
                 pdm_ir_state_bool(in->state, "transpose_x", false) ||
                     pdm_ir_state_bool(in->state, "trans_x", false),
                 pdm_ir_state_bool(in->state, "transpose_y", false) ||
@@ -193,7 +195,7 @@ pdm_status pdm_ir_infer_kron(pdm_ir_infer *in)
     int rank = x.rank < 0 || y.rank < 0 ? -1 : x.rank > y.rank ? x.rank : y.rank;
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
     for (int i = 1; i <= rank; i++)
-        out.dims[rank - i] = pdm_ir_dim_mul(i <= x.rank ? x.dims[x.rank - i] : 1,
+        out.dims[rank - i] = pdm_ir_dim_mul(in, i <= x.rank ? x.dims[x.rank - i] : 1,
                                             i <= y.rank ? y.dims[y.rank - i] : 1);
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;

@@ -2,11 +2,6 @@
  * a batch. */
 #include "ir/infer_impl.h"
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < 0 || b < 0 ? -1 : a < b ? a : b;
-}
-
 /* The batch of x followed by rows, and columns unless that is absent (-2). */
 static void out_matrix(pdm_ir_infer *in, size_t result, const pdm_ir_meta *x, pdm_dtype dtype,
                        int64_t rows, int64_t columns)
@@ -22,7 +17,7 @@ static void out_matrix(pdm_ir_infer *in, size_t result, const pdm_ir_meta *x, pd
 pdm_status pdm_ir_infer_svd(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t m = pdm_ir_meta_dim(&x, -2), n = pdm_ir_meta_dim(&x, -1), k = smaller(m, n);
+    int64_t m = pdm_ir_meta_dim(&x, -2), n = pdm_ir_meta_dim(&x, -1), k = pdm_ir_dim_min(in, m, n);
     bool full = pdm_ir_state_bool(in->state, "full_matrices", false);
     out_matrix(in, 0, &x, x.dtype, m, full ? m : k);
     out_matrix(in, 1, &x, x.dtype, k, -2);
@@ -33,7 +28,7 @@ pdm_status pdm_ir_infer_svd(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_svdvals(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    out_matrix(in, 0, &x, x.dtype, smaller(pdm_ir_meta_dim(&x, -2), pdm_ir_meta_dim(&x, -1)), -2);
+    out_matrix(in, 0, &x, x.dtype, pdm_ir_dim_min(in, pdm_ir_meta_dim(&x, -2), pdm_ir_meta_dim(&x, -1)), -2);
     return PDM_OK;
 }
 
@@ -41,7 +36,7 @@ pdm_status pdm_ir_infer_qr(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     int64_t m = pdm_ir_meta_dim(&x, -2), n = pdm_ir_meta_dim(&x, -1);
-    int64_t k = pdm_ir_state_str_is(in->state, "mode", "complete") ? m : smaller(m, n);
+    int64_t k = pdm_ir_state_str_is(in->state, "mode", "complete") ? m : pdm_ir_dim_min(in, m, n);
     if (pdm_ir_state_str_is(in->state, "mode", "r"))
         pdm_ir_out_vec(in, 0, x.dtype, 0);
     else
@@ -55,7 +50,7 @@ pdm_status pdm_ir_infer_lu(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), batch = pdm_ir_meta_make(PDM_I32, 0, NULL);
     pdm_ir_out_meta(in, 0, &x);
-    out_matrix(in, 1, &x, PDM_I32, smaller(pdm_ir_meta_dim(&x, -2), pdm_ir_meta_dim(&x, -1)), -2);
+    out_matrix(in, 1, &x, PDM_I32, pdm_ir_dim_min(in, pdm_ir_meta_dim(&x, -2), pdm_ir_meta_dim(&x, -1)), -2);
     pdm_ir_meta_push_dims(&batch, &x, 0, x.rank - 2);
     pdm_ir_out_meta(in, 2, &batch);
     return PDM_OK;
@@ -65,7 +60,7 @@ pdm_status pdm_ir_infer_lu(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_lu_unpack(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t m = pdm_ir_meta_dim(&x, -2), n = pdm_ir_meta_dim(&x, -1), k = smaller(m, n);
+    int64_t m = pdm_ir_meta_dim(&x, -2), n = pdm_ir_meta_dim(&x, -1), k = pdm_ir_dim_min(in, m, n);
     out_matrix(in, 0, &x, x.dtype, m, m);
     out_matrix(in, 1, &x, x.dtype, m, k);
     out_matrix(in, 2, &x, x.dtype, k, n);
@@ -94,7 +89,7 @@ static void solve(pdm_ir_infer *in, size_t a_index, size_t b_index)
         pdm_ir_meta batch_a = pdm_ir_meta_make(a.dtype, a.rank - 2, a.dims);
         pdm_ir_meta batch_b = pdm_ir_meta_make(b.dtype, b.rank - 2, b.dims);
         out = batch_b;
-        pdm_ir_meta_broadcast(&batch_a, &batch_b, &out);
+        pdm_ir_meta_broadcast(in, &batch_a, &batch_b, &out);
         pdm_ir_meta_push_dims(&out, &b, b.rank - 2, b.rank);
     }
     out.dtype = pdm_ir_in_meta(in, 0).dtype;
@@ -127,7 +122,7 @@ pdm_status pdm_ir_infer_fft_r2c(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     int axis = last_axis(in, x.rank);
     if (axis >= 0 && pdm_ir_state_bool(in->state, "onesided", true))
-        x.dims[axis] = pdm_ir_dim_add(pdm_ir_dim_div(x.dims[axis], 2), 1);
+        x.dims[axis] = pdm_ir_dim_add(in, pdm_ir_dim_div(in, x.dims[axis], 2), 1);
     x.dtype = pdm_ir_dtype_complex(x.dtype);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
@@ -140,8 +135,7 @@ pdm_status pdm_ir_infer_fft_c2r(pdm_ir_infer *in)
     int64_t size = pdm_ir_attr_int(in, "last_dim_size", 0);
     if (axis >= 0)
         x.dims[axis] = size > 0           ? size
-                       : x.dims[axis] < 1 ? -1
-                                          : pdm_ir_dim_mul(2, x.dims[axis] - 1);
+                                     : pdm_ir_dim_mul(in, 2, pdm_ir_dim_shift(in, x.dims[axis], -1));
     x.dtype = pdm_ir_dtype_real(x.dtype);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
@@ -156,9 +150,9 @@ pdm_status pdm_ir_infer_stft(pdm_ir_infer *in)
     int64_t samples = pdm_ir_meta_dim(&x, -1);
     pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
     (void)pdm_ir_meta_push(&out, pdm_ir_state_bool(in->state, "onesided", true)
-                                     ? pdm_ir_dim_add(pdm_ir_dim_div(n, 2), 1)
+                                     ? pdm_ir_dim_add(in, pdm_ir_dim_div(in, n, 2), 1)
                                      : n);
-    (void)pdm_ir_meta_push(&out, samples < n || n < 1 || hop < 1 ? -1 : (samples - n) / hop + 1);
+    (void)pdm_ir_meta_push(&out, n < 1 ? -1 : pdm_ir_dim_windows(in, samples, n, hop));
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }

@@ -32,11 +32,11 @@ pdm_status pdm_ir_infer_reshape(pdm_ir_infer *in)
         if (d < 0 && shape.known[i] && shape.v[i] == -1)
             rest = i;
         else
-            product = pdm_ir_dim_mul(product, d);
+            product = pdm_ir_dim_mul(in, product, d);
         out.dims[i] = d;
     }
-    if (rest >= 0 && product > 0)
-        out.dims[rest] = pdm_ir_dim_div(pdm_ir_meta_product(&x, 0, x.rank), product);
+    if (rest >= 0 && product != 0)
+        out.dims[rest] = pdm_ir_dim_div(in, pdm_ir_meta_product(in, &x, 0, x.rank), product);
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }
@@ -63,7 +63,7 @@ pdm_status pdm_ir_infer_flatten(pdm_ir_infer *in)
         out.rank = -1;
     else {
         pdm_ir_meta_push_dims(&out, &x, 0, begin);
-        (void)pdm_ir_meta_push(&out, pdm_ir_meta_product(&x, begin, end + 1));
+        (void)pdm_ir_meta_push(&out, pdm_ir_meta_product(in, &x, begin, end + 1));
         pdm_ir_meta_push_dims(&out, &x, end + 1, x.rank);
     }
     pdm_ir_out_meta(in, 0, &out);
@@ -151,7 +151,7 @@ pdm_status pdm_ir_infer_expand(pdm_ir_infer *in)
     for (int i = 0; i < rank; i++) {
         int xi = i - (rank - x.rank);
         out.dims[i] = pdm_ir_ints_at(&shape, (size_t)i, -1);
-        if (out.dims[i] < 0)
+        if (!PDM_IR_IS_GIVEN(out.dims[i]))
             out.dims[i] = shape.known[i] && x.rank >= 0 && xi >= 0 ? x.dims[xi] : -1;
     }
     pdm_ir_out_meta(in, 0, &out);
@@ -166,7 +166,7 @@ pdm_status pdm_ir_infer_expand_as(pdm_ir_infer *in)
     pdm_ir_attr_ints(in, "target_shape", &shape);
     if (pdm_ir_in_present(in, 1) && y.rank >= 0) {
         for (int i = 0; i < y.rank; i++)
-            if (y.dims[i] < 0 && shape.n == (size_t)y.rank)
+            if (!PDM_IR_IS_GIVEN(y.dims[i]) && shape.n == (size_t)y.rank)
                 y.dims[i] = shape.v[i];
         pdm_ir_out_dims(in, 0, x.dtype, y.rank, y.dims);
     } else {
@@ -187,7 +187,7 @@ pdm_status pdm_ir_infer_tile(pdm_ir_infer *in)
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
     for (int i = 0; i < rank; i++) {
         int xi = i - (rank - x.rank), ti = i - (rank - (int)times.n);
-        out.dims[i] = pdm_ir_dim_mul(xi < 0 ? 1 : x.dims[xi],
+        out.dims[i] = pdm_ir_dim_mul(in, xi < 0 ? 1 : x.dims[xi],
                                      ti < 0 ? 1 : pdm_ir_ints_at(&times, (size_t)ti, -1));
     }
     pdm_ir_out_meta(in, 0, &out);
@@ -200,7 +200,7 @@ static void repeat(pdm_ir_infer *in, int64_t times)
     int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 0), x.rank);
     int64_t total = pdm_ir_attr_int(in, "output_size", -1);
     if (axis >= 0)
-        x.dims[axis] = total > 0 ? total : pdm_ir_dim_mul(x.dims[axis], times);
+        x.dims[axis] = total > 0 ? total : pdm_ir_dim_mul(in, x.dims[axis], times);
     pdm_ir_out_meta(in, 0, &x);
 }
 
@@ -237,9 +237,9 @@ pdm_status pdm_ir_infer_concat(pdm_ir_infer *in)
         for (int k = 0; k < out.rank; k++) {
             int64_t d = e.rank == out.rank ? e.dims[k] : -1;
             if (k == axis || axis < 0)
-                out.dims[k] = axis < 0 ? -1 : pdm_ir_dim_add(out.dims[k], d);
-            else if (out.dims[k] < 0)
-                out.dims[k] = d;
+                out.dims[k] = axis < 0 ? -1 : pdm_ir_dim_add(in, out.dims[k], d);
+            else
+                out.dims[k] = pdm_ir_dim_same(in, out.dims[k], d);
         }
     }
     pdm_ir_out_meta(in, 0, &out);
@@ -253,8 +253,7 @@ pdm_status pdm_ir_infer_stack(pdm_ir_infer *in)
     for (size_t i = 1; i < pdm_ir_in_vector_size(in, 0); i++) {
         pdm_ir_meta e = pdm_ir_in_element(in, 0, i);
         for (int k = 0; k < x.rank && e.rank == x.rank; k++)
-            if (x.dims[k] < 0)
-                x.dims[k] = e.dims[k];
+            x.dims[k] = pdm_ir_dim_same(in, x.dims[k], e.dims[k]);
     }
     int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 0), x.rank < 0 ? -1 : x.rank + 1);
     if (axis < 0) {
@@ -282,7 +281,7 @@ static void split_off(pdm_ir_infer *in, const pdm_ir_meta *x, int axis, const in
                     sizeof e.dims[0] * (size_t)(x->rank - axis - 1));
             e.rank--;
         } else {
-            e.dims[axis] = sizes ? sizes[i] : -1;
+            e.dims[axis] = sizes && PDM_IR_IS_GIVEN(sizes[i]) ? sizes[i] : -1;
         }
         result->elements[i] = e;
     }
@@ -296,13 +295,14 @@ pdm_status pdm_ir_infer_split(pdm_ir_infer *in)
     int64_t where;
     pdm_ir_in_ints(in, 1, &sections);
     int axis = pdm_ir_in_int(in, 2, &where) ? pdm_ir_axis(where, x.rank) : -1;
-    if (sections.constant && sections.n == in->results[0].num_elements && axis >= 0) {
+    if ((sections.constant || in->shapes) && sections.counted && sections.n == in->results[0].num_elements && axis >= 0) {
         int64_t given = 0;
         for (size_t i = 0; i < sections.n; i++)
-            given = pdm_ir_dim_add(given, sections.v[i] > 0 ? sections.v[i] : 0);
+            given = pdm_ir_dim_add(in, given,
+                                   sections.known[i] && sections.v[i] < 0 ? 0 : sections.v[i]);
         for (size_t i = 0; i < sections.n; i++)
-            if (sections.v[i] < 0)
-                sections.v[i] = given >= 0 && x.dims[axis] >= given ? x.dims[axis] - given : -1;
+            if (sections.known[i] && sections.v[i] < 0)
+                sections.v[i] = pdm_ir_dim_sub(in, x.dims[axis], given);
         split_off(in, &x, axis, sections.v, false);
     } else {
         split_off(in, &x, axis, NULL, false);
@@ -316,7 +316,7 @@ pdm_status pdm_ir_infer_split_with_num(pdm_ir_infer *in)
     int64_t where, size, num = pdm_ir_attr_int(in, "num", 0);
     int axis = pdm_ir_in_int(in, 1, &where) ? pdm_ir_axis(where, x.rank) : -1;
     split_off(in, &x, axis, NULL, false);
-    size = axis < 0 ? -1 : pdm_ir_dim_div(x.dims[axis], num);
+    size = axis < 0 ? -1 : pdm_ir_dim_div(in, x.dims[axis], num);
     for (size_t i = 0; axis >= 0 && i < in->results[0].num_elements && in->results[0].elements; i++)
         in->results[0].elements[i].dims[axis] = size;
     return PDM_OK;
@@ -347,20 +347,6 @@ pdm_status pdm_ir_infer_meshgrid(pdm_ir_infer *in)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-/* Length of start:end:step over a known dim; limits beyond it are clamped. */
-static int64_t slice_length(int64_t dim, int64_t start, int64_t end, int64_t step)
-{
-    if (dim < 0 || step == 0)
-        return -1;
-    int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
-    start = start < 0 ? start + dim : start;
-    end = end < 0 ? end + dim : end;
-    start = start < low ? low : start > high ? high : start;
-    end = end < low ? low : end > high ? high : end;
-    int64_t span = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
-    return span <= 0 ? 0 : (span - 1) / stride + 1;
-}
-
 static void slice_axes(pdm_ir_infer *in, const char *axes_name, bool strided, pdm_ir_meta *x)
 {
     pdm_ir_ints axes, starts, ends, steps = {0};
@@ -373,15 +359,8 @@ static void slice_axes(pdm_ir_infer *in, const char *axes_name, bool strided, pd
         int a = pdm_ir_axis(axes.v[i], x->rank);
         if (a < 0)
             continue;
-        bool known = i < starts.n && starts.known[i] && i < ends.n && ends.known[i] &&
-                     (!strided || (i < steps.n && steps.known[i]));
-        int64_t step = strided ? pdm_ir_ints_at(&steps, i, 1) : 1;
-        if (!known)
-            x->dims[a] = -1;
-        else if (x->dims[a] >= 0)
-            x->dims[a] = slice_length(x->dims[a], starts.v[i], ends.v[i], step);
-        else if (!(starts.v[i] == 0 && ends.v[i] >= INT32_MAX && step == 1))
-            x->dims[a] = -1;
+        int64_t step = !strided ? 1 : i < steps.n && steps.known[i] ? steps.v[i] : 0;
+        x->dims[a] = pdm_ir_dim_slice(in, x->dims[a], &starts, &ends, i, step);
     }
 }
 
@@ -420,9 +399,11 @@ pdm_status pdm_ir_infer_strided_slice(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_view_slice(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
+    pdm_ir_ints begin = {.counted = true, .constant = true, .n = 1, .known = {true}}, end = begin;
+    begin.v[0] = pdm_ir_attr_int(in, "begin_idx", 0);
+    end.v[0] = pdm_ir_attr_int(in, "end_idx", INT32_MAX);
     if (x.rank > 0)
-        x.dims[0] = slice_length(x.dims[0], pdm_ir_attr_int(in, "begin_idx", 0),
-                                 pdm_ir_attr_int(in, "end_idx", INT32_MAX), 1);
+        x.dims[0] = pdm_ir_dim_slice(in, x.dims[0], &begin, &end, 0, 1);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
 }
@@ -440,9 +421,9 @@ pdm_status pdm_ir_infer_crop(pdm_ir_infer *in)
         int64_t d = pdm_ir_ints_at(&shape, (size_t)i, -1),
                 o = pdm_ir_ints_at(&offsets, (size_t)i, -1);
         bool rest = (size_t)i < shape.n && shape.known[i] && shape.v[i] < 0;
-        out.dims[i] = d >= 0                                           ? d
-                      : rest && o >= 0 && x.rank > i && x.dims[i] >= o ? x.dims[i] - o
-                                                                       : -1;
+        out.dims[i] = PDM_IR_IS_GIVEN(d)       ? d
+                      : rest && x.rank > i ? pdm_ir_dim_sub(in, x.dims[i], o)
+                                           : -1;
     }
     pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
@@ -459,8 +440,7 @@ pdm_status pdm_ir_infer_pad(pdm_ir_infer *in)
     for (int i = 0; i < x.rank; i++) {
         size_t k = 2 * (size_t)i;
         int64_t more = k + 1 < pads.n ? pads.v[k] + pads.v[k + 1] : 0;
-        if (x.dims[i] >= 0)
-            x.dims[i] = x.dims[i] + more < 0 ? -1 : x.dims[i] + more;
+        x.dims[i] = pdm_ir_dim_shift(in, x.dims[i], more);
     }
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
@@ -479,10 +459,8 @@ static void pad_spatial(pdm_ir_infer *in, const pdm_ir_ints *pads, int spatial)
         int axis = (last ? spatial : spatial + 1) - i;
         size_t k = 2 * (size_t)i;
         bool known = k + 1 < pads->n && pads->known[k] && pads->known[k + 1];
-        if (x.dims[axis] >= 0)
-            x.dims[axis] = known && x.dims[axis] + pads->v[k] + pads->v[k + 1] >= 0
-                               ? x.dims[axis] + pads->v[k] + pads->v[k + 1]
-                               : -1;
+        x.dims[axis] =
+            known ? pdm_ir_dim_shift(in, x.dims[axis], pads->v[k] + pads->v[k + 1]) : -1;
     }
     pdm_ir_out_meta(in, 0, &x);
 }
@@ -572,7 +550,7 @@ pdm_status pdm_ir_infer_diag_embed(pdm_ir_infer *in)
     int a = pdm_ir_axis(pdm_ir_attr_int(in, "dim1", -2), rank);
     int b = pdm_ir_axis(pdm_ir_attr_int(in, "dim2", -1), rank);
     int64_t offset = pdm_ir_attr_int(in, "offset", 0);
-    int64_t side = pdm_ir_dim_add(pdm_ir_meta_dim(&x, -1), offset < 0 ? -offset : offset);
+    int64_t side = pdm_ir_dim_add(in, pdm_ir_meta_dim(&x, -1), offset < 0 ? -offset : offset);
     for (int i = 0, k = 0; i < rank; i++)
         (void)pdm_ir_meta_push(&out, i == a || i == b ? side : x.dims[k++]);
     pdm_ir_out_meta(in, 0, &out);
@@ -588,18 +566,15 @@ pdm_status pdm_ir_infer_diag(pdm_ir_infer *in)
         int64_t side = offset < 0 ? 1 - offset : 1 + offset;
         pdm_ir_out_dims(in, 0, x.dtype, 2, (int64_t[]){side, side});
     } else if (x.rank == 1) {
-        int64_t side = pdm_ir_dim_add(x.dims[0], offset < 0 ? -offset : offset);
+        int64_t side = pdm_ir_dim_add(in, x.dims[0], offset < 0 ? -offset : offset);
         pdm_ir_out_dims(in, 0, x.dtype, 2, (int64_t[]){side, side});
     } else if (x.rank == 2) {
         int64_t rows = x.dims[0], columns = x.dims[1];
-        if (offset >= 0 && columns >= 0)
-            columns = columns > offset ? columns - offset : 0;
-        else if (offset < 0 && rows >= 0)
-            rows = rows > -offset ? rows + offset : 0;
-        pdm_ir_out_vec(in, 0, x.dtype,
-                       rows < 0 || columns < 0 ? -1
-                       : rows < columns        ? rows
-                                               : columns);
+        if (offset >= 0)
+            columns = pdm_ir_dim_rest(in, columns, offset);
+        else
+            rows = pdm_ir_dim_rest(in, rows, -offset);
+        pdm_ir_out_vec(in, 0, x.dtype, pdm_ir_dim_min(in, rows, columns));
     } else {
         pdm_ir_out_rank(in, 0, x.dtype, -1);
     }
@@ -615,10 +590,10 @@ static void shuffle(pdm_ir_infer *in, int64_t factor, bool up)
     bool last = pdm_ir_state_str_is(in->state, "data_format", "NHWC");
     int c = last ? 3 : 1, h = last ? 1 : 2;
     if (x.rank == 4) {
-        int64_t area = pdm_ir_dim_mul(factor, factor);
-        x.dims[c] = up ? pdm_ir_dim_div(x.dims[c], area) : pdm_ir_dim_mul(x.dims[c], area);
+        int64_t area = pdm_ir_dim_mul(in, factor, factor);
+        x.dims[c] = up ? pdm_ir_dim_div(in, x.dims[c], area) : pdm_ir_dim_mul(in, x.dims[c], area);
         for (int i = h; i < h + 2; i++)
-            x.dims[i] = up ? pdm_ir_dim_mul(x.dims[i], factor) : pdm_ir_dim_div(x.dims[i], factor);
+            x.dims[i] = up ? pdm_ir_dim_mul(in, x.dims[i], factor) : pdm_ir_dim_div(in, x.dims[i], factor);
     }
     pdm_ir_out_meta(in, 0, &x);
 }
@@ -644,7 +619,7 @@ pdm_status pdm_ir_infer_frame(pdm_ir_infer *in)
             hop = pdm_ir_attr_int(in, "hop_length", 1);
     bool first = pdm_ir_attr_int(in, "axis", -1) == 0;
     int64_t samples = pdm_ir_meta_dim(&x, first ? 0 : -1);
-    int64_t frames = length < 1 || samples < length || hop < 1 ? -1 : (samples - length) / hop + 1;
+    int64_t frames = length < 1 ? -1 : pdm_ir_dim_windows(in, samples, length, hop);
     if (!first)
         pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
     (void)pdm_ir_meta_push(&out, first ? frames : length);
@@ -663,7 +638,7 @@ pdm_status pdm_ir_infer_overlap_add(pdm_ir_infer *in)
     bool first = pdm_ir_attr_int(in, "axis", -1) == 0;
     int64_t frames = pdm_ir_meta_dim(&x, first ? 0 : -1),
             length = pdm_ir_meta_dim(&x, first ? 1 : -2);
-    int64_t samples = frames < 1 ? -1 : pdm_ir_dim_add(pdm_ir_dim_mul(frames - 1, hop), length);
+    int64_t samples = pdm_ir_dim_add(in, pdm_ir_dim_mul(in, pdm_ir_dim_shift(in, frames, -1), hop), length);
     if (!first)
         pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 2);
     (void)pdm_ir_meta_push(&out, samples);

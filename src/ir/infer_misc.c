@@ -42,7 +42,7 @@ pdm_status pdm_ir_infer_cvm(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     int64_t width = pdm_ir_meta_dim(&x, 1);
     if (x.rank == 2 && !pdm_ir_state_bool(in->state, "use_cvm", true))
-        x.dims[1] = width < 2 ? -1 : width - 2;
+        x.dims[1] = pdm_ir_dim_shift(in, width, -2);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
 }
@@ -55,7 +55,7 @@ static void seqpool_concat(pdm_ir_infer *in, int64_t drop)
     for (size_t i = 0; i < pdm_ir_in_vector_size(in, 0); i++) {
         pdm_ir_meta e = pdm_ir_in_element(in, 0, i);
         int64_t w = pdm_ir_meta_dim(&e, 1);
-        width = pdm_ir_dim_add(width, w < drop ? -1 : w - drop);
+        width = pdm_ir_dim_add(in, width, pdm_ir_dim_shift(in, w, -drop));
     }
     pdm_ir_out_dims(in, 0, x.dtype, 2, (int64_t[]){-1, width});
 }
@@ -75,9 +75,9 @@ static void partial(pdm_ir_infer *in, bool concat)
     int64_t width = pdm_ir_meta_dim(&x, 1),
             count = concat ? (int64_t)pdm_ir_in_vector_size(in, 0) : 1;
     if (length < 0)
-        length = width < 0 ? -1 : start < 0 ? -start : width - start;
+        length = start < 0 ? -start : pdm_ir_dim_shift(in, width, -start);
     pdm_ir_out_dims(in, 0, x.dtype, 2,
-                    (int64_t[]){pdm_ir_meta_dim(&x, 0), pdm_ir_dim_mul(length, count)});
+                    (int64_t[]){pdm_ir_meta_dim(&x, 0), pdm_ir_dim_mul(in, length, count)});
 }
 
 pdm_status pdm_ir_infer_partial_concat(pdm_ir_infer *in)
@@ -142,11 +142,42 @@ pdm_status pdm_ir_infer_weight_quantize(pdm_ir_infer *in)
     int64_t k = pdm_ir_meta_dim(&x, 0), n = pdm_ir_meta_dim(&x, 1),
             group = pdm_ir_attr_int(in, "group_size", -1);
     bool packed = pdm_ir_state_str_is(in->state, "algo", "weight_only_int4");
-    pdm_ir_out_dims(in, 0, PDM_I8, 2, (int64_t[]){packed ? pdm_ir_dim_div(n, 2) : n, k});
+    pdm_ir_out_dims(in, 0, PDM_I8, 2, (int64_t[]){packed ? pdm_ir_dim_div(in, n, 2) : n, k});
     if (group > 0)
-        pdm_ir_out_dims(in, 1, x.dtype, 2, (int64_t[]){k < 0 ? -1 : (k + group - 1) / group, n});
+        pdm_ir_out_dims(in, 1, x.dtype, 2, (int64_t[]){pdm_ir_dim_div(in, pdm_ir_dim_add(in, k, group - 1), group), n});
     else
         pdm_ir_out_vec(in, 1, x.dtype, n);
+    return PDM_OK;
+}
+
+/* Rows of transposed weights. Those of 4 bits lie two in a byte, which the framework leaves out of
+ * account in types: so do ours, but not where shapes must be true. */
+static int64_t packed_rows(const pdm_ir_infer *in, const pdm_ir_meta *weight, bool packed)
+{
+    const int64_t rows = pdm_ir_meta_dim(weight, 0);
+
+    return in->shapes && packed ? pdm_ir_dim_mul(in, rows, 2) : rows;
+}
+
+/* x, scale */
+pdm_status pdm_ir_infer_weight_dequantize(pdm_ir_infer *in)
+{
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0);
+    const bool packed = pdm_ir_state_str_is(in->state, "algo", "weight_only_int4");
+    int64_t dims[2] = {pdm_ir_meta_dim(&x, 1), packed_rows(in, &x, packed)};
+    pdm_ir_out_dims(in, 0, pdm_ir_in_meta(in, 1).dtype, 2, dims);
+    return PDM_OK;
+}
+
+/* x, weight, bias, scale */
+pdm_status pdm_ir_infer_weight_only_linear(pdm_ir_infer *in)
+{
+    pdm_ir_meta x = pdm_ir_in_meta(in, 0), weight = pdm_ir_in_meta(in, 1);
+    pdm_ir_meta out = pdm_ir_meta_make(x.dtype, 0, NULL);
+    pdm_ir_meta_push_dims(&out, &x, 0, x.rank - 1);
+    (void)pdm_ir_meta_push(
+        &out, packed_rows(in, &weight, pdm_ir_state_str_is(in->state, "weight_dtype", "int4")));
+    pdm_ir_out_meta(in, 0, &out);
     return PDM_OK;
 }
 
@@ -201,7 +232,7 @@ pdm_status pdm_ir_infer_unique(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), inverse = unique_out(in, &x);
     pdm_dtype dtype = pdm_ir_attr_dtype_of(in, "dtype");
-    int64_t all = inverse.rank == 0   ? pdm_ir_meta_product(&x, 0, x.rank)
+    int64_t all = inverse.rank == 0   ? pdm_ir_meta_product(in, &x, 0, x.rank)
                   : inverse.rank == 1 ? inverse.dims[0]
                                       : -1;
     dtype = dtype == PDM_UNDEFINED ? PDM_I64 : dtype;
@@ -216,7 +247,7 @@ pdm_status pdm_ir_infer_unique_consecutive(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), inverse = unique_out(in, &x);
     pdm_dtype dtype = pdm_ir_attr_dtype_of(in, "dtype");
-    int64_t all = inverse.rank == 0   ? pdm_ir_meta_product(&x, 0, x.rank)
+    int64_t all = inverse.rank == 0   ? pdm_ir_meta_product(in, &x, 0, x.rank)
                   : inverse.rank == 1 ? inverse.dims[0]
                                       : -1;
     dtype = dtype == PDM_UNDEFINED ? PDM_I64 : dtype;
@@ -260,7 +291,7 @@ static pdm_ir_meta message_of(const pdm_ir_infer *in)
     pdm_ir_meta xs = pdm_ir_meta_make(x.dtype, x.rank - 1, x.dims + 1),
                 ys = pdm_ir_meta_make(x.dtype, y.rank - 1, y.dims + 1);
     pdm_ir_meta all = xs;
-    pdm_ir_meta_broadcast(&xs, &ys, &all);
+    pdm_ir_meta_broadcast(in, &xs, &ys, &all);
     out = pdm_ir_meta_make(x.dtype, 0, NULL);
     (void)pdm_ir_meta_push(&out, -1);
     pdm_ir_meta_push_dims(&out, &all, 0, all.rank);
@@ -285,7 +316,7 @@ pdm_status pdm_ir_infer_send_uv(pdm_ir_infer *in)
 /* ---- einsum ---------------------------------------------------------------------------------- */
 
 /* Dims of the letters of one operand; false when the term has an ellipsis or does not fit. */
-static bool einsum_term(const char **at, const char *end, const pdm_ir_meta *x, int64_t *sizes)
+static bool einsum_term(const pdm_ir_infer *in, const char **at, const char *end, const pdm_ir_meta *x, int64_t *sizes)
 {
     int axis = 0;
     for (; *at < end && **at != ',' && **at != '-'; ++*at) {
@@ -295,7 +326,7 @@ static bool einsum_term(const char **at, const char *end, const pdm_ir_meta *x, 
             return false;
         int64_t d = pdm_ir_meta_dim(x, axis++);
         int64_t *size = &sizes[(unsigned char)**at];
-        *size = *size < 0 ? d : pdm_ir_dim_broadcast(*size, d);
+        *size = *size == -1 ? d : pdm_ir_dim_broadcast(in, *size, d);
     }
     return true;
 }
@@ -312,7 +343,7 @@ static void einsum_out(const pdm_ir_infer *in, pdm_ir_meta *out)
         sizes[i] = -1;
     for (size_t i = 0; i < pdm_ir_in_vector_size(in, 0); i++) {
         pdm_ir_meta x = pdm_ir_in_element(in, 0, i);
-        if (!einsum_term(&at, end, &x, sizes))
+        if (!einsum_term(in, &at, end, &x, sizes))
             return;
         if (at < end && *at == ',')
             at++;
@@ -351,7 +382,7 @@ pdm_status pdm_ir_infer_swiglu(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     if (!pdm_ir_in_present(in, 1) && x.rank > 0)
-        x.dims[x.rank - 1] = pdm_ir_dim_div(x.dims[x.rank - 1], 2);
+        x.dims[x.rank - 1] = pdm_ir_dim_div(in, x.dims[x.rank - 1], 2);
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
 }

@@ -58,11 +58,12 @@ static pdm_status set_type(run *r, pdm_ir_value *value, const pdm_ir_meta *meta)
     return PDM_OK;
 }
 
-static pdm_status infer_op(run *r, pdm_ir_op *op)
+pdm_status pdm_ir_infer_op(pdm_arena *arena, const pdm_ir_op *op, struct pdm_ir_shapes *shapes,
+                           pdm_ir_meta **out_metas)
 {
-    pdm_ir_meta *metas = scratch(r, op->num_results, sizeof *metas);
-    pdm_ir_value **operands = scratch(r, op->num_operands, sizeof *operands);
-    pdm_ir_region **regions = scratch(r, op->num_regions, sizeof *regions);
+    pdm_ir_meta *metas = pdm_arena_calloc(arena, op->num_results, sizeof *metas);
+    pdm_ir_value **operands = pdm_arena_calloc(arena, op->num_operands, sizeof *operands);
+    pdm_ir_region **regions = pdm_arena_calloc(arena, op->num_regions, sizeof *regions);
     if (!metas || !operands || !regions)
         return PDM_NOMEM;
     for (uint32_t i = 0; i < op->num_operands; i++)
@@ -74,7 +75,7 @@ static pdm_status infer_op(run *r, pdm_ir_op *op)
         if (!type || type->kind != PDM_IR_VECTOR)
             continue;
         metas[i].num_elements = type->num_elements;
-        metas[i].elements = scratch(r, type->num_elements, sizeof *metas);
+        metas[i].elements = pdm_arena_calloc(arena, type->num_elements, sizeof *metas);
         if (!metas[i].elements)
             return PDM_NOMEM;
     }
@@ -86,9 +87,21 @@ static pdm_status infer_op(run *r, pdm_ir_op *op)
                              .num_attrs = op->num_attrs,
                              .regions = regions,
                              .num_regions = op->num_regions};
-    pdm_ir_infer in = {
-        .context = r->context, .state = &state, .results = metas, .num_results = op->num_results};
+    pdm_ir_infer in = {.context = op->info->context,
+                       .state = &state,
+                       .results = metas,
+                       .num_results = op->num_results,
+                       .shapes = shapes};
     PDM_TRY(pdm_ir_infer_run(&in));
+    *out_metas = metas;
+    return PDM_OK;
+}
+
+static pdm_status infer_op(run *r, pdm_ir_op *op)
+{
+    pdm_ir_meta *metas;
+
+    PDM_TRY(pdm_ir_infer_op(&r->arena, op, NULL, &metas));
     for (uint32_t i = 0; i < op->num_results; i++)
         PDM_TRY(set_type(r, pdm_ir_op_result(op, i), &metas[i]));
     return PDM_OK;

@@ -1,4 +1,5 @@
 /* Convolution, pooling, interpolation, normalisation, recurrent layers. */
+#include <math.h>
 #include <string.h>
 
 #include "ir/infer_impl.h"
@@ -62,17 +63,16 @@ static int64_t extent_of(const window *w, int i, int64_t kernel)
                : dilation * (kernel - 1) + 1;
 }
 
-static int64_t windows_over(const window *w, int i, int64_t size, int64_t kernel, bool ceil)
+static int64_t windows_over(const pdm_ir_infer *in, const window *w, int i, int64_t size, int64_t kernel, bool ceil)
 {
     int64_t stride = stride_of(w, i), extent = extent_of(w, i, kernel);
-    if (size < 0)
-        return -1;
     if (w->same)
-        return (size - 1) / stride + 1;
-    int64_t room = pdm_ir_dim_add(size, padding_of(w, i) < 0 ? 0 : padding_of(w, i));
-    if (extent < 0 || room < extent)
+        return pdm_ir_dim_windows(in, size, 1, stride);
+    int64_t room = pdm_ir_dim_add(in, size, padding_of(w, i) < 0 ? 0 : padding_of(w, i));
+    if (room >= 0 && room < extent)
         return -1;
-    return (room - extent + (ceil ? stride - 1 : 0)) / stride + 1;
+    return pdm_ir_dim_windows(in, ceil ? pdm_ir_dim_add(in, room, stride - 1) : room, extent,
+                              stride);
 }
 
 static void conv_at(pdm_ir_infer *in, size_t x_index, size_t filter_index)
@@ -92,7 +92,7 @@ static void conv_at(pdm_ir_infer *in, size_t x_index, size_t filter_index)
         int a = spatial_axis(&w, i);
         out.dims[a] = x.rank < 0
                           ? -1
-                          : windows_over(&w, i, x.dims[a], pdm_ir_meta_dim(&filter, 2 + i), false);
+                          : windows_over(in, &w, i, x.dims[a], pdm_ir_meta_dim(&filter, 2 + i), false);
     }
     pdm_ir_out_meta(in, 0, &out);
 }
@@ -133,15 +133,17 @@ static int64_t transposed_size(const window *w, const pdm_ir_infer *in, int i, i
 {
     pdm_ir_ints extra;
     int64_t stride = stride_of(w, i), extent = extent_of(w, i, kernel), padding = padding_of(w, i);
-    if (size < 1 || extent < 0)
+    if (extent < 0 || (w->same && size < 1))
         return -1;
     if (w->same) {
         int64_t need = ((size - 1) / stride) * stride + kernel - size;
         padding = need > 0 ? need : 0;
     }
     pdm_ir_attr_ints(in, "output_padding", &extra);
-    int64_t out = pdm_ir_dim_add(pdm_ir_dim_mul(size - 1, stride), extent);
-    return out < 0 || out < padding ? -1 : out - padding + pdm_ir_ints_at(&extra, (size_t)i, 0);
+    int64_t out = pdm_ir_dim_add(in, pdm_ir_dim_mul(in, pdm_ir_dim_shift(in, size, -1), stride),
+                                 extent);
+    return pdm_ir_dim_shift(in, pdm_ir_dim_shift(in, out, -padding),
+                            pdm_ir_ints_at(&extra, (size_t)i, 0));
 }
 
 /* x, filter [in, out / groups, ...]; the size may be given as an operand or attribute output_size.
@@ -167,7 +169,7 @@ pdm_status pdm_ir_infer_conv_transpose(pdm_ir_infer *in)
     window_read(in, rank, &w);
     pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
     out.dims[0] = pdm_ir_meta_dim(&x, 0);
-    out.dims[w.channel_last ? rank - 1 : 1] = pdm_ir_dim_mul(pdm_ir_meta_dim(&filter, 1), groups);
+    out.dims[w.channel_last ? rank - 1 : 1] = pdm_ir_dim_mul(in, pdm_ir_meta_dim(&filter, 1), groups);
     for (int i = 0; i < w.spatial; i++) {
         int a = spatial_axis(&w, i);
         if (has_size)
@@ -198,7 +200,7 @@ static void pool(pdm_ir_infer *in, const pdm_ir_ints *kernel, int rank, pdm_ir_m
     for (int i = 0; i < w.spatial; i++) {
         int a = spatial_axis(&w, i);
         int64_t k = pdm_ir_ints_at(kernel, (size_t)i, pdm_ir_ints_at(kernel, 0, -1));
-        out->dims[a] = adaptive ? k : global ? 1 : windows_over(&w, i, x.dims[a], k, ceil);
+        out->dims[a] = adaptive ? k : global ? 1 : windows_over(in, &w, i, x.dims[a], k, ceil);
     }
 }
 
@@ -284,9 +286,9 @@ pdm_status pdm_ir_infer_unfold(pdm_ir_infer *in)
         out.dims[0] = x.dims[0];
         out.dims[1] = x.dims[1];
         for (int i = 0; i < 2; i++) {
-            out.dims[1] = pdm_ir_dim_mul(out.dims[1], pdm_ir_ints_at(&kernel, (size_t)i, -1));
+            out.dims[1] = pdm_ir_dim_mul(in, out.dims[1], pdm_ir_ints_at(&kernel, (size_t)i, -1));
             places =
-                pdm_ir_dim_mul(places, windows_over(&w, i, x.dims[2 + i],
+                pdm_ir_dim_mul(in, places, windows_over(in, &w, i, x.dims[2 + i],
                                                     pdm_ir_ints_at(&kernel, (size_t)i, -1), false));
         }
         out.dims[2] = places;
@@ -301,9 +303,9 @@ pdm_status pdm_ir_infer_fold(pdm_ir_infer *in)
     pdm_ir_ints kernel, size;
     pdm_ir_attr_ints(in, "kernel_sizes", &kernel);
     pdm_ir_attr_ints(in, "output_sizes", &size);
-    int64_t area = pdm_ir_dim_mul(pdm_ir_ints_at(&kernel, 0, -1), pdm_ir_ints_at(&kernel, 1, -1));
+    int64_t area = pdm_ir_dim_mul(in, pdm_ir_ints_at(&kernel, 0, -1), pdm_ir_ints_at(&kernel, 1, -1));
     out.dims[0] = pdm_ir_meta_dim(&x, 0);
-    out.dims[1] = pdm_ir_dim_div(pdm_ir_meta_dim(&x, 1), area);
+    out.dims[1] = pdm_ir_dim_div(in, pdm_ir_meta_dim(&x, 1), area);
     out.dims[2] = pdm_ir_ints_at(&size, 0, -1);
     out.dims[3] = pdm_ir_ints_at(&size, 1, -1);
     pdm_ir_out_meta(in, 0, &out);
@@ -312,15 +314,30 @@ pdm_status pdm_ir_infer_fold(pdm_ir_infer *in)
 
 /* ---- interpolation --------------------------------------------------------------------------- */
 
-static int64_t scaled(int64_t size, pdm_ir_attr scales, uint32_t i)
+/* By a fraction whose denominator is a small power of two an expression is scaled exactly. */
+static int64_t scaled_expr(const pdm_ir_infer *in, int64_t size, double by)
 {
-    if (size < 0 || scales->kind != PDM_IR_ATTR_ARRAY || scales->count == 0)
+    int64_t below = 1;
+
+    while (below < 1024 && by * (double)below != floor(by * (double)below))
+        below *= 2;
+    by *= (double)below;
+    if (!(by >= 1 && by <= 65536) || by != floor(by))
+        return -1;
+    return pdm_ir_dim_div(in, pdm_ir_dim_mul(in, size, (int64_t)by), below);
+}
+
+static int64_t scaled(const pdm_ir_infer *in, int64_t size, pdm_ir_attr scales, uint32_t i)
+{
+    if (!PDM_IR_IS_GIVEN(size) || scales->kind != PDM_IR_ATTR_ARRAY || scales->count == 0)
         return -1;
     pdm_ir_attr item = scales->u.items[scales->count == 1 ? 0 : i];
     if (i >= scales->count && scales->count > 1)
         return -1;
     if (item->kind != PDM_IR_ATTR_F32 && item->kind != PDM_IR_ATTR_F64)
         return -1;
+    if (PDM_IR_IS_EXPR(size))
+        return scaled_expr(in, size, item->u.f);
     double out = (double)size * item->u.f;
     return out >= 1 && out < 9e15 ? (int64_t)out : -1;
 }
@@ -346,10 +363,10 @@ pdm_status pdm_ir_infer_interp(pdm_ir_infer *in)
         else if (pdm_ir_in_present(in, 3))
             out.dims[a] = -1;
         else if (scales && scales->kind == PDM_IR_ATTR_ARRAY && scales->count)
-            out.dims[a] = scaled(x.dims[a], scales, (uint32_t)i);
+            out.dims[a] = scaled(in, x.dims[a], scales, (uint32_t)i);
         else
             out.dims[a] = pdm_ir_attr_int(in, names[i + 5 - x.rank], -1);
-        if (out.dims[a] <= 0)
+        if (out.dims[a] == 0 || !PDM_IR_IS_GIVEN(out.dims[a]))
             out.dims[a] = -1;
     }
     pdm_ir_out_meta(in, 0, &out);
@@ -369,7 +386,7 @@ static void batch_norm(pdm_ir_infer *in, size_t mean_index)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), mean = pdm_ir_in_meta(in, mean_index);
     int64_t channels = pdm_ir_meta_dim(&x, x.rank > 2 && channel_last(in) ? -1 : 1);
-    if (channels < 0)
+    if (!PDM_IR_IS_GIVEN(channels))
         channels = pdm_ir_meta_dim(&mean, 0);
     pdm_ir_out_meta(in, 0, &x);
     for (size_t i = 1; i < 5; i++)
@@ -415,7 +432,7 @@ pdm_status pdm_ir_infer_group_norm(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_instance_norm(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t n = pdm_ir_meta_product(&x, 0, 2);
+    int64_t n = pdm_ir_meta_product(in, &x, 0, 2);
     pdm_ir_out_meta(in, 0, &x);
     pdm_ir_out_vec(in, 1, statistics_of(x.dtype), n);
     pdm_ir_out_vec(in, 2, statistics_of(x.dtype), n);
@@ -490,7 +507,7 @@ pdm_status pdm_ir_infer_rnn(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0), dropout = pdm_ir_in_meta(in, 4);
     int64_t directions = pdm_ir_state_bool(in->state, "is_bidirec", false) ? 2 : 1;
     int64_t dims[3] = {pdm_ir_meta_dim(&x, 0), pdm_ir_meta_dim(&x, 1),
-                       pdm_ir_dim_mul(pdm_ir_attr_int(in, "hidden_size", -1), directions)};
+                       pdm_ir_dim_mul(in, pdm_ir_attr_int(in, "hidden_size", -1), directions)};
     pdm_ir_out_dims(in, 0, x.dtype, 3, dims);
     dropout.dtype = PDM_U8;
     pdm_ir_out_meta(in, 1, &dropout);
@@ -508,7 +525,7 @@ pdm_status pdm_ir_infer_maxout(pdm_ir_infer *in)
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", 1), x.rank);
     if (axis >= 0)
-        x.dims[axis] = pdm_ir_dim_div(x.dims[axis], pdm_ir_attr_int(in, "groups", 1));
+        x.dims[axis] = pdm_ir_dim_div(in, x.dims[axis], pdm_ir_attr_int(in, "groups", 1));
     pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
 }

@@ -125,11 +125,9 @@ pdm_status pdm_ir_infer_max_with_index(pdm_ir_infer *in)
 pdm_status pdm_ir_infer_topk(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
-    int64_t k = -1;
     int axis = pdm_ir_axis(pdm_ir_attr_int(in, "axis", -1), x.rank);
-    (void)pdm_ir_in_int(in, 1, &k);
     if (axis >= 0)
-        x.dims[axis] = k < 0 ? -1 : k;
+        x.dims[axis] = pdm_ir_in_dim(in, 1);
     pdm_ir_out_meta(in, 0, &x);
     x.dtype = PDM_I64;
     pdm_ir_out_meta(in, 1, &x);
@@ -166,7 +164,7 @@ pdm_status pdm_ir_infer_scan(pdm_ir_infer *in)
 {
     pdm_ir_meta x = pdm_ir_in_meta(in, 0);
     if (pdm_ir_state_bool(in->state, "flatten", false))
-        pdm_ir_out_vec(in, 0, x.dtype, pdm_ir_meta_product(&x, 0, x.rank));
+        pdm_ir_out_vec(in, 0, x.dtype, pdm_ir_meta_product(in, &x, 0, x.rank));
     else
         pdm_ir_out_meta(in, 0, &x);
     return PDM_OK;
@@ -211,12 +209,10 @@ static void two_axes(pdm_ir_infer *in, bool diagonal)
     if (diagonal) {
         int64_t rows = x.dims[a], columns = x.dims[b];
         if (offset > 0)
-            columns = columns < 0 ? -1 : columns > offset ? columns - offset : 0;
+            columns = pdm_ir_dim_rest(in, columns, offset);
         else
-            rows = rows < 0 ? -1 : rows > -offset ? rows + offset : 0;
-        (void)pdm_ir_meta_push(&out, rows < 0 || columns < 0 ? -1
-                                     : rows < columns        ? rows
-                                                             : columns);
+            rows = pdm_ir_dim_rest(in, rows, -offset);
+        (void)pdm_ir_meta_push(&out, pdm_ir_dim_min(in, rows, columns));
     }
     pdm_ir_out_meta(in, 0, &out);
 }

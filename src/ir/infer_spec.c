@@ -138,9 +138,9 @@ static int64_t product(spec *s)
     int64_t v = atom(s);
     for (;;) {
         if (accept(s, "*"))
-            v = pdm_ir_dim_mul(v, atom(s));
+            v = pdm_ir_dim_mul(s->in, v, atom(s));
         else if (accept(s, "/"))
-            v = pdm_ir_dim_div(v, atom(s));
+            v = pdm_ir_dim_div(s->in, v, atom(s));
         else
             return v;
     }
@@ -151,10 +151,9 @@ static int64_t sum(spec *s)
     int64_t v = product(s);
     for (;;) {
         if (accept(s, "+")) {
-            v = pdm_ir_dim_add(v, product(s));
+            v = pdm_ir_dim_add(s->in, v, product(s));
         } else if (accept(s, "-")) {
-            int64_t w = product(s);
-            v = v < 0 || w < 0 || v < w ? -1 : v - w;
+            v = pdm_ir_dim_sub(s->in, v, product(s));
         } else {
             return v;
         }

@@ -69,6 +69,7 @@ libpdm_ir_la_SOURCES += \
 	src/ir/infer_control.c \
 	src/ir/infer_creation.c \
 	src/ir/infer_detection.c \
+	src/ir/infer_dims.c \
 	src/ir/infer_elementwise.c \
 	src/ir/infer_hooks.def \
 	src/ir/infer_impl.h \
@@ -78,7 +79,13 @@ libpdm_ir_la_SOURCES += \
 	src/ir/infer_module.c \
 	src/ir/infer_nn.c \
 	src/ir/infer_reduce.c \
-	src/ir/infer_spec.c
+	src/ir/infer_spec.c \
+	src/ir/shape_data.def \
+	src/ir/shapes.c \
+	src/ir/shapes.h \
+	src/ir/shapes_data.c \
+	src/ir/shapes_impl.h \
+	src/ir/shapes_print.c
 
 # passes: framework
 libpdm_ir_la_SOURCES += \

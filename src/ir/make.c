@@ -69,7 +69,10 @@ static bool infer(const pdm_ir_op_state *state, pdm_ir_type *types, pdm_status *
 {
     pdm_ir_context *context = state->info->context;
     pdm_ir_meta metas[PDM_IR_MAKE_MAX_RESULTS];
-    pdm_ir_infer in = {context, state, metas, state->info->desc->num_results};
+    pdm_ir_infer in = {.context = context,
+                       .state = state,
+                       .results = metas,
+                       .num_results = state->info->desc->num_results};
 
     if (in.num_results > PDM_IR_MAKE_MAX_RESULTS)
         return false;

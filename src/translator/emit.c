@@ -73,7 +73,10 @@ static bool infer_types(pdm_tr_op *t, const pdm_ir_op_state *state, pdm_ir_type 
     }
     for (size_t i = 0; i < desc->num_results; i++)
         pdm_ir_meta_init(&metas[i]);
-    pdm_ir_infer infer = {t->tr->context, state, metas, desc->num_results};
+    pdm_ir_infer infer = {.context = t->tr->context,
+                          .state = state,
+                          .results = metas,
+                          .num_results = desc->num_results};
     if (pdm_ir_infer_run(&infer) != PDM_OK) {
         pdm_tr_nomem(t->tr);
         return false;

@@ -249,7 +249,10 @@ static bool result_types(pdm_tr_op *t, const pdm_tr_row *row, const pdm_ir_op_st
             }
         }
     }
-    pdm_ir_infer infer = {t->tr->context, state, metas, desc->num_results};
+    pdm_ir_infer infer = {.context = t->tr->context,
+                          .state = state,
+                          .results = metas,
+                          .num_results = desc->num_results};
     if (pdm_ir_infer_run(&infer) != PDM_OK) {
         pdm_tr_nomem(t->tr);
         return false;

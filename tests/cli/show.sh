@@ -25,6 +25,14 @@ for model in "$legacy" "$pir" "$flow" "$cases/flow_sgd_train_raw" "$srcdir/fixtu
     done
 done
 
+for model in "$legacy" "$pir" "$flow"; do
+    name=$(basename "$model")
+    exits 0 "--shapes of $name" show --shapes "$model"
+    tap_try "--shapes of $name counts tensors" grep -q '^[0-9]* tensors, [0-9]* of unknown rank' "$dir/out"
+    exits 0 "--shapes of $name as JSON" show --shapes --format json "$model"
+    is_json "$dir/out" "--shapes of $name as JSON is JSON"
+done
+
 run show --format json "$legacy"
 tap_is "$(json_get "$dir/out" '[j["kind"], j["version"], [i["name"] for i in j["inputs"]]]')" \
     "['legacy', 'Paddle 2.6.2', ['ids', 'length']]" "the summary of bilstm_tagger"

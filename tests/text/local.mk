@@ -28,4 +28,5 @@ EXTRA_DIST += \
 	tests/text/passes/matmul.pirtest \
 	tests/text/passes/shape.pirtest \
 	tests/text/passes/unroll.pirtest \
+	tests/text/shapes.pirtest \
 	tests/text/syntax.pirtest

@@ -11,7 +11,8 @@
  * Lines before the first case are remarks. COMMAND says what becomes of the input: `text` parses
  * and prints it; `json` and `json4` write it as JSON (compact, or indented by 4); `read` reads JSON
  * and prints text; `dot` draws it; `verify` parses and verifies it; `group` forms groups to be
- * compiled (cinn/group.h), `loops` prints them with their loops; `pass LIST` runs passes with the verifier
+ * compiled (cinn/group.h), `loops` prints them with their loops; `shapes` prints the analysis
+ * of shapes; `pass LIST` runs passes with the verifier
  * after each, and prints the program, the parameters that were made and what was counted. There,
  * element i of a parameter is i + 1; of one whose name ends in `_variance` 3, in `_small` i + 1
  * quarters. Diagnostics come first, one a
@@ -29,6 +30,7 @@
 #include "exec/constants.h"
 #include "ir/pass.h"
 #include "ir/pir_json.h"
+#include "ir/shapes.h"
 #include "ir/text.h"
 
 typedef struct test_case {
@@ -71,6 +73,16 @@ static pdm_status show_groups(const pdm_ir_module *module, const char *command, 
             grouped, strcmp(command, "cuda") == 0 ? PDM_CINN_AS_CUDA : PDM_CINN_AS_LOOPS, out);
     pdm_ir_module_destroy(grouped);
     return status;
+}
+
+static pdm_status show_shapes(const pdm_ir_module *module, pdm_buf *out)
+{
+    pdm_ir_shapes *shapes;
+
+    PDM_TRY(pdm_ir_shapes_find(module, &shapes));
+    pdm_ir_shapes_print(shapes, module, out);
+    pdm_ir_shapes_destroy(shapes);
+    return PDM_OK;
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -194,6 +206,8 @@ static pdm_status show(pdm_ir_module *module, const char *command, pdm_diag_sink
         pdm_ir_print_dot(module, out);
     else if (strcmp(command, "verify") == 0)
         status = pdm_ir_verify(module, sink);
+    else if (strcmp(command, "shapes") == 0)
+        status = show_shapes(module, out);
     else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0 ||
              strcmp(command, "cuda") == 0)
         status = show_groups(module, command, sink, out);
@@ -206,7 +220,7 @@ static bool known(const char *command)
 {
     static const char *const commands[] = {"text", "json", "json4", "read",
                                            "dot",  "verify", "group", "loops",
-                                           "cuda"};
+                                           "cuda", "shapes"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(command, commands[i]) == 0)

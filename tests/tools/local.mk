@@ -25,6 +25,8 @@ tests_tools_pdm_nvrtc_SOURCES = tests/tools/pdm-nvrtc.c
 check_PROGRAMS += tests/tools/pdm-run
 tests_tools_pdm_run_LDADD = $(PDM_API_LIBS)
 tests_tools_pdm_run_SOURCES = \
+	tests/tools/check_shapes.c \
+	tests/tools/check_shapes.h \
 	tests/tools/emulated.c \
 	tests/tools/emulated.h \
 	tests/tools/emulator.c \

@@ -1,6 +1,6 @@
 /*
  * pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] [--compile BACKEND [--single]] [--digest]
- *         [--collect FILE | --emulated LIBRARY] [--expect FILE] [--tolerance T]
+ *         [--shapes] [--collect FILE | --emulated LIBRARY] [--expect FILE] [--tolerance T]
  *         [--seed N] [--threads N] PATH [IO.npz...]...
  *
  * Run models and compare with what was recorded. PATH is a model (or the folder of one); the .npz
@@ -23,6 +23,9 @@
  * line `compiled NAME: ...` tells how many groups there are and how many of their runs were done by
  * compiled code. With --launch groups are those of the subgraphs. --collect: BACKEND is cuda-collect, the kernels go
  * to FILE.cu and FILE.c; --emulated: cuda-emulated takes them from what the C compiler made of FILE.c.
+ * --shapes compares the analysis of shapes
+ * with those of all values, in each set and in two more runs with larger inputs where dims are not declared
+ * (their data are those of the set, repeated); a line `shapes NAME: ...` tells how many dims were compared.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -34,6 +37,7 @@
 #include "api/api.h"
 #include "api/launch.h"
 #include "base/npz.h"
+#include "check_shapes.h"
 #include "exec/executor.h"
 #include "exec/legacy_interp.h"
 #include "exec/pool.h"
@@ -48,7 +52,7 @@ typedef struct tally {
     pdm_pool *pool;
     const char *expect; /* where expected outputs are, or NULL: with the inputs */
     double tolerance;
-    bool legacy, launch, inplace, json, optimize, fast, digest, single;
+    bool legacy, launch, inplace, json, optimize, fast, digest, single, shapes;
     const char *compile; /* backend, or NULL */
     const char *collect; /* where its kernels go to, or NULL */
     pdm_api_launch_stats launches;
@@ -153,6 +157,8 @@ typedef struct machine {
     pdm_legacy_plan *legacy_plan;
     pdm_legacy_session *legacy_session;
     pdm_api_launcher *launcher;
+    check_shapes check; /* shapes NULL: none */
+    size_t larger, larger_done;
 } machine;
 
 static size_t num_inputs(const machine *m)
@@ -198,8 +204,44 @@ static const pdm_value *output(const machine *m, size_t i)
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
-static bool bind(machine *m, const pdm_npz *io, char *why, size_t size)
+/* The tensor with other dims and its elements over and over; LoD goes. */
+static pdm_status resize(pdm_tensor *tensor, const int64_t *dims)
 {
+    pdm_tensor other = {0};
+    const size_t size = pdm_dtype_size(tensor->dtype);
+    const int64_t n = pdm_tensor_count(tensor);
+
+    PDM_TRY(pdm_tensor_alloc(&other, tensor->dtype, tensor->rank, dims));
+    for (int64_t i = 0; i < pdm_tensor_count(&other) && n > 0; i++)
+        memcpy((char *)other.data + (size_t)i * size,
+               (const char *)tensor->data + (size_t)(i % n) * size, size);
+    pdm_tensor_deinit(tensor);
+    *tensor = other;
+    return PDM_OK;
+}
+
+/* Tell the check what an input is, in a run of larger inputs after its size is changed. */
+static bool shape_input(machine *m, const char *name, int larger, pdm_tensor *tensor)
+{
+    int64_t dims[PDM_MAX_RANK];
+    bool changed = false;
+
+    check_shapes_input(&m->check, name, tensor);
+    if (larger == 0)
+        return true;
+    check_shapes_enlarge(&m->check, name, larger, tensor, dims);
+    for (int i = 0; i < tensor->rank; i++)
+        changed |= dims[i] != tensor->dims[i];
+    if (changed && (pdm_tensor_num_lod(tensor) > 0 || resize(tensor, dims) != PDM_OK))
+        return false;
+    check_shapes_input(&m->check, name, tensor);
+    return true;
+}
+
+static bool bind(machine *m, const pdm_npz *io, int larger, char *why, size_t size)
+{
+    if (m->check.shapes)
+        check_shapes_begin(&m->check);
     for (size_t i = 0; i < num_inputs(m); i++) {
         const char *name = input_name(m, i);
         char key[512];
@@ -216,6 +258,11 @@ static bool bind(machine *m, const pdm_npz *io, char *why, size_t size)
         if (input_dtype(m, i) == PDM_BF16 && tensor.dtype == PDM_U16)
             tensor.dtype = PDM_BF16;
         const pdm_status status = pdm_npz_lod(io, false, name, &tensor);
+        if (m->check.shapes && !shape_input(m, name, larger, &tensor)) {
+            snprintf(why, size, "'%s' cannot be larger", name);
+            pdm_tensor_deinit(&tensor);
+            return false;
+        }
         set_input(m, i, &tensor);
         pdm_tensor_deinit(&tensor);
         if (status != PDM_OK) {
@@ -316,24 +363,47 @@ static bool check_set(tally *t, const machine *m, const pdm_npz *io, char *why, 
     return same;
 }
 
+/* What the program does not take or cannot do with other sizes tells nothing. */
+static bool run_larger(tally *t, machine *m, const pdm_npz *io, int larger, char *why, size_t size)
+{
+    pdm_diag_sink sink = {.fn = say, .user = t};
+    char unused[1024];
+
+    if (!check_shapes_has_inputs(&m->check))
+        return true;
+    m->larger++;
+    if (bind(m, io, larger, unused, sizeof unused) && run(m, &sink) == PDM_OK)
+        m->larger_done++;
+    t->reason[0] = 0;
+    if (m->check.wrong > 0)
+        snprintf(why, size, "shapes in a run with larger inputs: %s", m->check.first);
+    return m->check.wrong == 0;
+}
+
 static void run_set(tally *t, machine *m, const char *path, int set, bool again)
 {
     pdm_npz io;
     char why[1024] = "";
     pdm_diag_sink sink = {.fn = say, .user = t};
 
-    if (set >= MAX_SETS || (again && !t->last_ok[set]))
+    if (set >= MAX_SETS || (again && (t->shapes || !t->last_ok[set])))
         return;
     t->total += !again;
     t->reason[0] = 0;
     pdm_npz_init(&io);
-    bool ok = pdm_npz_read(&io, path, 0, &sink) == PDM_OK && bind(m, &io, why, sizeof why) &&
+    bool ok = pdm_npz_read(&io, path, 0, &sink) == PDM_OK && bind(m, &io, 0, why, sizeof why) &&
               run(m, &sink) == PDM_OK;
     if (ok && !check_bits(t, m, path, set, again)) {
         snprintf(why, sizeof why, "gives other bits than in the first round");
         ok = false;
     }
-    ok = ok && check_set(t, m, &io, why, sizeof why);
+    if (ok && m->check.wrong > 0) {
+        snprintf(why, sizeof why, "shapes: %s", m->check.first);
+        ok = false;
+    }
+    ok = ok && (t->shapes || check_set(t, m, &io, why, sizeof why));
+    for (int larger = 1; ok && !again && m->check.shapes && larger <= 2; larger++)
+        ok = run_larger(t, m, &io, larger, why, sizeof why);
     t->last_ok[set] = ok;
     if (ok && !again) {
         t->ok++;
@@ -493,12 +563,18 @@ static pdm_status make_legacy(tally *t, pdm_model *model, const char *folder, pd
 static pdm_status make_pir(tally *t, pdm_model *model, const char *folder, pdm_diag_sink *sink,
                            pdm_ir_module **out_owned, machine *m)
 {
-    const pdm_exec_options options = {.seed = t->seed, .pool = t->pool};
+    pdm_exec_options options = {.seed = t->seed, .pool = t->pool};
     const pdm_ir_module *module;
 
     PDM_TRY(as_pir(model, folder, sink, out_owned, &module));
     const pdm_exec_plan_options how = {
-        .fast = t->fast, .compile = t->compile, .compile_single = t->single};
+        .fast = t->fast, .compile = t->compile, .compile_single = t->single, .keep_all = t->shapes};
+    if (t->shapes) {
+        PDM_TRY(check_shapes_init(&m->check, module));
+        options.observe = check_shapes_observe;
+        options.enter = check_shapes_enter;
+        options.user = &m->check;
+    }
     PDM_TRY(pdm_exec_plan_create(module, &model->params, &how, sink, &m->plan));
     return pdm_exec_session_create(m->plan, &options, &m->session);
 }
@@ -576,7 +652,12 @@ static void run_model(tally *t, const char *path, char **sets, int num_sets)
         printf("compiled %s: %zu groups, %zu kernels, %" PRIu64 " of %" PRIu64 " runs\n", path, stats.groups,
                stats.kernels, stats.compiled, stats.runs);
     }
+    if (m.check.shapes)
+        printf("shapes %s: %zu dims, %zu by symbols, %zu elements, %zu open, %zu wrong; %zu of %zu larger\n",
+               path, m.check.dims, m.check.by_symbols, m.check.elements, m.check.open, m.check.wrong,
+               m.larger_done, m.larger);
     fflush(stdout);
+    check_shapes_deinit(&m.check);
     pdm_exec_session_destroy(m.session);
     pdm_exec_plan_destroy(m.plan);
     pdm_legacy_session_destroy(m.legacy_session);
@@ -618,6 +699,8 @@ static int read_options(tally *t, unsigned *threads, int argc, char **argv)
             t->fast = true;
         else if (!strcmp(argv[i], "--digest"))
             t->digest = true;
+        else if (!strcmp(argv[i], "--shapes"))
+            t->shapes = true;
         else if (!strcmp(argv[i], "--single"))
             t->single = true;
         else if (more && !strcmp(argv[i], "--compile"))
@@ -654,7 +737,7 @@ int main(int argc, char **argv)
 
     if (i == 0) {
         fputs("usage: pdm-run [--legacy | --launch | --launch-in-place | --json | --optimize] [--fast] "
-              "[--compile BACKEND [--single]] [--digest] "
+              "[--compile BACKEND [--single]] [--digest] [--shapes] "
               "[--collect FILE | --emulated LIBRARY] [--expect FILE] [--tolerance T] [--seed N] [--threads N] PATH [IO.npz...] ...\n",
               stderr);
         return 2;

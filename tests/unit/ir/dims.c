@@ -137,6 +137,7 @@ START_TEST(equal_symbols_stand_for_one)
     ck_assert(!pdm_dims_equate(&t, b, N(8)));
     pdm_dim d = any(), e = any();
     ck_assert(!pdm_dims_equate(&t, d, pdm_dim_over(&t, d, N(2)))); /* not a definition */
+    ck_assert(!pdm_dims_equate(&t, d, pdm_dim_times(&t, e, e)));   /* e is known later */
     ck_assert(pdm_dims_equate(&t, e, pdm_dim_over(&t, d, N(2))));
     ck_assert_ptr_eq(pdm_dim_resolve(&t, e), pdm_dim_over(&t, d, N(2)));
 }
