@@ -4,6 +4,7 @@ EXTRA_DIST += docs/architecture.md docs/canonical-form.md docs/cinn-pass.md docs
 	docs/legacy-interpreter.md \
 	docs/passes.md \
 	docs/performance.md \
+	docs/shapes.md \
 	docs/verify.md
 
 # The man page is made by the program from the table that --help prints, so the two cannot differ.
