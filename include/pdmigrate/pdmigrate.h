@@ -189,6 +189,7 @@ typedef struct pdm_pass_info {
     const pdm_pass_hit *hits;
     size_t num_hits;
     const char *text; /* the program after it, when print_after asks for it; else NULL */
+    uint64_t bytes;   /* of memory that it took and that are kept: types, attributes, new parameters */
 } pdm_pass_info;
 
 /* Name and summary of a pass; names are in alphabetical order. Errors: PDM_INVALID_ARG (no such

@@ -69,6 +69,7 @@ static pdm_status tell(const told *t, const pdm_ir_pass_stats *stats, const char
                           .ops_before = stats->ops_before,
                           .ops_after = stats->ops_after,
                           .nanoseconds = stats->nanoseconds,
+                          .bytes = stats->bytes,
                           .hits = hits,
                           .num_hits = stats->hits.n,
                           .text = text};

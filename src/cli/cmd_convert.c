@@ -26,8 +26,9 @@ static void json_pass(FILE *out, const pdm_pass_info *info)
 {
     fputs("{\"name\": ", out);
     cli_json_string(out, info->name);
-    fprintf(out, ", \"ops\": {\"before\": %zu, \"after\": %zu}, \"ms\": %.3f, \"hits\": {",
-            info->ops_before, info->ops_after, (double)info->nanoseconds / 1e6);
+    fprintf(out, ", \"ops\": {\"before\": %zu, \"after\": %zu}, \"ms\": %.3f, \"bytes\": %llu, \"hits\": {",
+            info->ops_before, info->ops_after, (double)info->nanoseconds / 1e6,
+            (unsigned long long)info->bytes);
     for (size_t i = 0; i < info->num_hits; i++) {
         fputs(i ? ", " : "", out);
         cli_json_string(out, info->hits[i].name);
@@ -48,8 +49,8 @@ static void pass_done(void *user, const pdm_pass_info *info)
         fputs(c->num_passes ? ", " : "", c->passes);
         json_pass(c->passes, info);
     } else {
-        fprintf(c->passes, "%-10s %6zu %6zu %8.2f", info->name, info->ops_before, info->ops_after,
-                (double)info->nanoseconds / 1e6);
+        fprintf(c->passes, "%-10s %6zu %6zu %8.2f %8.1f", info->name, info->ops_before, info->ops_after,
+                (double)info->nanoseconds / 1e6, (double)info->bytes / 1024);
         print_hits(c->passes, info);
         fputc('\n', c->passes);
     }
@@ -111,7 +112,7 @@ static void print_text(const conversion *c)
     const size_t params = pdm_model_num_params(c->to);
 
     if (c->num_passes > 0)
-        printf("%-10s %6s %6s %8s  %s\n%s", "pass", "ops", "then", "ms", "what it did", c->passes_text);
+        printf("%-10s %6s %6s %8s %8s  %s\n%s", "pass", "ops", "then", "ms", "KiB", "what it did", c->passes_text);
     printf("%s: %zu ops, PIR version %" PRId64 "\n", c->program, pdm_model_num_ops(c->to),
            pdm_model_version(c->to));
     if (!c->with_params)

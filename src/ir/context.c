@@ -95,6 +95,11 @@ void pdm_ir_context_destroy(pdm_ir_context *context)
     free(context);
 }
 
+size_t pdm_ir_context_bytes(const pdm_ir_context *context)
+{
+    return context->arena.used;
+}
+
 const char *pdm_ir_str(pdm_ir_context *context, const char *text)
 {
     return pdm_intern_cstr(&context->strings, text);

@@ -36,6 +36,8 @@ typedef struct pdm_ir_op_info pdm_ir_op_info;
 
 PDM_MUST_USE pdm_status pdm_ir_context_create(pdm_ir_context **out_context);
 void pdm_ir_context_destroy(pdm_ir_context *context);
+/* Bytes of types, attributes and names so far. */
+size_t pdm_ir_context_bytes(const pdm_ir_context *context);
 /* Interned, NUL-terminated string of the context; NULL when out of memory. */
 const char *pdm_ir_str(pdm_ir_context *context, const char *text);
 const char *pdm_ir_strn(pdm_ir_context *context, const char *text, size_t len);

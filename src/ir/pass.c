@@ -111,6 +111,16 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* What is kept to the end of all passes. */
+static uint64_t bytes_kept(const pdm_ir_pass_run *run)
+{
+    uint64_t bytes = pdm_ir_context_bytes(run->context);
+
+    for (size_t i = 0; i < run->constants->made.n; i++)
+        bytes += pdm_tensor_bytes(&run->constants->made.v[i].tensor);
+    return bytes;
+}
+
 static pdm_status verify(pdm_ir_pass_run *run, const pdm_ir_pass *pass)
 {
     const pdm_status status = pdm_ir_verify(run->module, run->sink);
@@ -131,9 +141,10 @@ static pdm_status run_one(pdm_ir_pass_run *run, const pdm_ir_pass *pass,
     run->changed = false;
     if (options->before)
         PDM_TRY_GOTO(options->before(options->user, pass, run->module));
-    const uint64_t begin = now();
+    const uint64_t begin = now(), kept = bytes_kept(run);
     PDM_TRY_GOTO(pass->module ? pass->module(run) : run_on_blocks(run, pass, run->module->block));
     stats.nanoseconds = now() - begin;
+    stats.bytes = bytes_kept(run) - kept;
     if (run->changed && !(pass->keeps & PDM_IR_KEEPS_WRITES))
         pdm_ir_pass_forget(run);
     stats.ops_after = num_ops(run->module);

@@ -51,6 +51,7 @@ typedef struct pdm_ir_pass_stats {
     const pdm_ir_pass *pass;
     size_t ops_before, ops_after; /* nested ones too */
     uint64_t nanoseconds;
+    uint64_t bytes; /* that it took and are kept: types, attributes and names, parameters that it made */
     PDM_VEC(pdm_ir_hit) hits; /* in the order in which they came first */
 } pdm_ir_pass_stats;
 

@@ -19,6 +19,8 @@ tap_is "$(json_get "$w/stats" 'j["passes"][0]["ops"]["before"] > j["passes"][-1]
     "-O2 leaves fewer ops"
 tap_is "$(json_get "$w/stats" '[p["hits"] for p in j["passes"] if p["name"] == "conv-bn"]')" \
     "[{'batch_norm of a convolution': 4}]" "the report tells what was done"
+tap_is "$(json_get "$w/stats" '[p["bytes"] > 16384 for p in j["passes"] if p["name"] in ("conv-bn", "hoist")]')" "[True, False]" \
+    "and how much memory was taken: four filters by one, nothing by another"
 exits 0 "the optimized program computes what was recorded" verify "$w/1.json" --io "$unet/io.npz"
 exits 0 "optimizing again changes nothing" "$w/1.json" -o "$w/11.json" -O2
 tap_try "the same program" cmp "$w/1.json" "$w/11.json"

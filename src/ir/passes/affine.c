@@ -422,7 +422,10 @@ static pdm_ir_op *make_product(pdm_ir_rewriter *rw, const product *p, pdm_ir_val
             attrs[n++] = (pdm_ir_make_attr){info->attr_names[i], attr};
     }
     attrs[n] = (pdm_ir_make_attr){0};
-    in[1] = pdm_ir_constant_make(rw->run->constants, weights, p->weights->type, rw->at, name);
+    const pdm_ir_type type_of_weights =
+        pdm_ir_type_tensor(rw->context, PDM_F32, weights->dims, (uint32_t)weights->rank);
+    in[1] = type_of_weights ? pdm_ir_constant_make(rw->run->constants, weights, type_of_weights, rw->at, name)
+                            : NULL;
     for (uint32_t i = 2; i < op->num_operands && i < 3; i++)
         in[i] = pdm_ir_op_operand_value(op, i);
     if (!in[1]) {
@@ -680,4 +683,98 @@ bool pdm_ir_affine_take_input(pdm_ir_rewriter *rw, pdm_ir_op *op)
         done = pdm_ir_rw_replace(rw, op, fold_in(&a, &p));
     end(&a);
     return done;
+}
+
+/* ---- two products in a row ------------------------------------------------------------------- */
+
+static int64_t places(const product *p)
+{
+    const pdm_ir_type type = p->weights->type;
+
+    return type->rank == 4 ? type->dims[2] * type->dims[3] : 1;
+}
+
+/* Every channel of its result is a sum of channels of its operand at the same place. */
+static bool is_pointwise(const product *p)
+{
+    int64_t strides[2];
+    size_t count;
+
+    if (PDM_IR_IS(p->op, pd_op, matmul))
+        return !pdm_ir_op_flag(p->op, "transpose_x");
+    return PDM_IR_IS(p->op, pd_op, conv2d) && p->groups == 1 && !p->bordered && places(p) == 1 &&
+           pdm_ir_op_ints(p->op, "strides", strides, 2, &count) && count == 2 && strides[0] == 1 &&
+           strides[1] == 1;
+}
+
+/* Numbers of one place of the weights lie that far apart. */
+static int64_t stride_of(const product *p, int axis)
+{
+    return axis == 1 ? places(p) : p->weights->type->dims[1] * places(p);
+}
+
+/* to[o, i, place] = sum over m of after[o, m, place] * before[m, i]. */
+static void multiply_both(const product *before, const product *after, const float *b, const float *a,
+                          float *to)
+{
+    const int64_t in = in_channels(before), middle = out_channels(before), out = out_channels(after),
+                  n = places(after);
+    const int64_t to_out = after->out_axis == 0 ? in * n : n, to_in = after->out_axis == 0 ? n : out * n;
+
+    for (int64_t o = 0; o < out; o++) {
+        for (int64_t i = 0; i < in; i++) {
+            for (int64_t e = 0; e < n; e++) {
+                double sum = 0;
+                for (int64_t m = 0; m < middle; m++)
+                    sum += (double)a[o * stride_of(after, after->out_axis) +
+                                     m * stride_of(after, after->in_axis) + e] *
+                           (double)b[m * stride_of(before, before->out_axis) +
+                                     i * stride_of(before, before->in_axis)];
+                to[o * to_out + i * to_in + e] = (float)sum;
+            }
+        }
+    }
+}
+
+static pdm_ir_op *make_joined(pdm_ir_rewriter *rw, const product *before, const product *after)
+{
+    pdm_tensor b = {0}, a = {0}, both = {0};
+    int64_t dims[4] = {0};
+    pdm_ir_op *made = NULL;
+
+    for (uint32_t i = 0; i < after->weights->type->rank; i++)
+        dims[i] = after->weights->type->dims[i];
+    dims[after->in_axis] = in_channels(before);
+    if (read_weights(rw, before, &b) && read_weights(rw, after, &a)) {
+        if (pdm_tensor_alloc(&both, PDM_F32, (int)after->weights->type->rank, dims) == PDM_OK) {
+            multiply_both(before, after, b.data, a.data, both.data);
+            made = make_product(rw, after, pdm_ir_op_operand_value(before->op, 0), &both);
+        } else {
+            rw->status = PDM_NOMEM;
+        }
+    }
+    pdm_tensor_deinit(&b);
+    pdm_tensor_deinit(&a);
+    pdm_tensor_deinit(&both);
+    return made;
+}
+
+bool pdm_ir_affine_join(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    enum { MOST = 1 << 26 };
+    product before, after;
+
+    if (!read_product(rw, op, &after) || after.groups != 1 || pdm_ir_op_flag(op, "transpose_x") ||
+        (!PDM_IR_IS(op, pd_op, matmul) && !PDM_IR_IS(op, pd_op, conv2d)))
+        return false;
+    pdm_ir_op *first = pdm_ir_rw_maker(rw, pdm_ir_op_operand_value(op, 0), true);
+    if (!first || first->info != op->info || !read_product(rw, first, &before) ||
+        !is_pointwise(&before) || out_channels(&before) != in_channels(&after) ||
+        pdm_ir_op_operand_value(first, 0)->type->rank != pdm_ir_op_operand_value(op, 0)->type->rank)
+        return false;
+    /* Only if there is less to multiply, and not too much to compute now. */
+    const double in = (double)in_channels(&before), middle = (double)in_channels(&after),
+                 out = (double)out_channels(&after), n = (double)places(&after);
+    return out * in * n <= out * middle * n + middle * in && out * in * n * middle <= MOST &&
+           pdm_ir_rw_replace(rw, op, make_joined(rw, &before, &after));
 }

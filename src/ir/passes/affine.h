@@ -14,5 +14,7 @@ bool pdm_ir_affine_take_norm(pdm_ir_rewriter *rw, pdm_ir_op *op);
 bool pdm_ir_affine_shorten(pdm_ir_rewriter *rw, pdm_ir_op *op);
 /* Whether the chain that op, a product, is given went into its weights. */
 bool pdm_ir_affine_take_input(pdm_ir_rewriter *rw, pdm_ir_op *op);
+/* Whether op, a product of what another one makes, became one with it, having less to multiply. */
+bool pdm_ir_affine_join(pdm_ir_rewriter *rw, pdm_ir_op *op);
 
 #endif

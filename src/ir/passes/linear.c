@@ -20,6 +20,8 @@ static const pdm_ir_pattern patterns[] = {
      .root = "pd_op.conv2d_transpose",
      .rewrite = pdm_ir_affine_take_input},
     {.name = "operand of a product", .root = "pd_op.matmul", .rewrite = pdm_ir_affine_take_input},
+    {.name = "product of a product", .root = "pd_op.conv2d", .rewrite = pdm_ir_affine_join},
+    {.name = "product of a product", .root = "pd_op.matmul", .rewrite = pdm_ir_affine_join},
 };
 
 static pdm_status run(pdm_ir_pass_run *run)

@@ -214,6 +214,79 @@ static void matmul(writer *w)
     keep(w, unary_op(w, "tanh", "", z)); /* numbers stay small */
 }
 
+/* Constants, one for all or one for each index of the last dim, once or more often. */
+static value constants(writer *w, value x)
+{
+    static const char *const ops[] = {"add", "subtract", "multiply", "divide"}, *const numbers[] = {"0.5", "1.5", "-0.7"};
+
+    for (int n = pick(w, 1, 4); n > 0; n--) {
+        const int c = w->next++, count = pick(w, 0, 1) ? 1 : (int)x.d[2];
+        const value y = make(w, &x);
+        PUT("(%%v%d) = \"pd_op.full\" () {shape:ints[%d],value:f64(%s),dtype:float32,place:Place(cpu)} : () -> tensor<%dxf32>\n",
+            c, count, numbers[pick(w, 0, 2)], count);
+        PUT("(%%v%d) = \"pd_op.%s\" (%%v%d, %%v%d) {} : (%s, tensor<%dxf32>) -> %s\n", y.id, ops[pick(w, 0, 3)], x.id, c,
+            type_of(&x, "f32"), count, type_of(&y, "f32"));
+        x = y;
+    }
+    return x;
+}
+
+static void chain(writer *w)
+{
+    keep(w, constants(w, any(w)));
+}
+
+/* A product with a parameter, perhaps with constants before and behind it, and relu. */
+static void weights(writer *w)
+{
+    value x = any(w), y = make(w, &x);
+    const bool turned = pick(w, 0, 1);
+    char list[32];
+
+    if (w->num_params == 0 || 24 % x.d[2] != 0 || x.d[2] > 24)
+        return;
+    const int p = w->params[pick(w, 0, w->num_params - 1)].id, rows = (int)x.d[2], cols = 24 / rows;
+    const int first = turned ? cols : rows, second = turned ? rows : cols;
+    snprintf(list, sizeof list, "%d,%d", first, second);
+    const int shape = ints(w, list, 2), matrix = w->next++;
+    PUT("(%%v%d) = \"pd_op.reshape\" (%%v%d, %%v%d) {} : (tensor<2x3x4xf32>, tensor<2xi64>) -> tensor<%dx%dxf32>\n", matrix, p,
+        shape, first, second);
+    if (pick(w, 0, 1))
+        x = constants(w, x);
+    y.id = w->next++;
+    y.d[2] = cols;
+    PUT("(%%v%d) = \"pd_op.matmul\" (%%v%d, %%v%d) {transpose_x:false,transpose_y:%s} : (%s, tensor<%dx%dxf32>) -> %s\n", y.id,
+        x.id, matrix, turned ? "true" : "false", type_of(&x, "f32"), first, second, type_of(&y, "f32"));
+    if (pick(w, 0, 2))
+        y = constants(w, y);
+    keep(w, unary_op(w, pick(w, 0, 1) ? "relu" : "tanh", "", y));
+}
+
+/* The last two dims change places, by the shape of the operand. */
+static void own_shape(writer *w)
+{
+    const value x = any(w);
+    value y = make(w, &x);
+    const int s = w->next++, list = w->next++;
+    int dims[RANK];
+
+    PUT("(%%v%d) = \"pd_op.shape\" (%%v%d) {} : (%s) -> tensor<3xi32>\n", s, x.id, type_of(&x, "f32"));
+    for (int i = 0; i < RANK; i++) {
+        const char *const bounds[] = {"0", "1", "2", "3"};
+        const int from = i == 0 ? 0 : RANK - i, a = ints(w, bounds[from], 1), b = ints(w, bounds[from + 1], 1);
+        dims[i] = w->next++;
+        PUT("(%%v%d) = \"pd_op.slice\" (%%v%d, %%v%d, %%v%d) {axes:i64[0],infer_flags:i64[1],decrease_axis:i64[0]} : "
+            "(tensor<3xi32>, tensor<1xi64>, tensor<1xi64>) -> tensor<i32>\n", dims[i], s, a, b);
+    }
+    PUT("(%%v%d) = \"builtin.combine\" (%%v%d, %%v%d, %%v%d) {} : (tensor<i32>, tensor<i32>, tensor<i32>) -> "
+        "vec[tensor<i32>,tensor<i32>,tensor<i32>]\n", list, dims[0], dims[1], dims[2]);
+    y.d[1] = x.d[2];
+    y.d[2] = x.d[1];
+    PUT("(%%v%d) = \"pd_op.reshape\" (%%v%d, %%v%d) {} : (%s, vec[tensor<i32>,tensor<i32>,tensor<i32>]) -> %s\n", y.id, x.id,
+        list, type_of(&x, "f32"), type_of(&y, "f32"));
+    keep(w, y);
+}
+
 /* A value of its own that is written afterwards; who reads it later sees what was written. */
 static void in_place(writer *w)
 {
@@ -330,16 +403,18 @@ static void loop(writer *w)
 static void some_ops(writer *w, int count)
 {
     static void (*const kinds[])(writer *) = {unary,  twins, binary, binary, scale,    casts,
-                                              transposes, reshapes, matmul, in_place, dropout, concat};
+                                              transposes, reshapes, matmul, in_place, dropout, concat,
+                                              chain,  weights, own_shape};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
 
     w->depth++;
     while (count-- > 0) {
-        const int kind = pick(w, 0, 14);
-        if (kind < 12)
+        const int kind = pick(w, 0, KINDS + 2);
+        if (kind < KINDS)
             kinds[kind](w);
-        else if (kind == 12 && w->depth < 3)
+        else if (kind == KINDS && w->depth < 3)
             branch(w);
-        else if (kind == 13 && w->depth < 3)
+        else if (kind == KINDS + 1 && w->depth < 3)
             loop(w);
         else
             unary(w);
