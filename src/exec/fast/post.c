@@ -91,7 +91,7 @@ static void count_rows(pdm_post *post)
 }
 
 /* All elements of a tensor laid out as the result's. */
-static const float *spread_out(pdm_k *k, const pdm_post *post, const float *from, int rank,
+static float *spread_out(pdm_k *k, const pdm_post *post, const float *from, int rank,
                                const int64_t *dims)
 {
     int64_t strides[PDM_MAX_RANK] = {0}, at[PDM_MAX_RANK] = {0}, stride = 1, place = 0;
@@ -431,18 +431,26 @@ static void apply_rows(void *arg, int64_t begin, int64_t end)
     pdm_post_apply(e->post, e->out + begin * n, n, begin, end - begin, 0, n);
 }
 
+float *pdm_post_expand_temp(pdm_k *k, const pdm_post *post, const float *made, int rank,
+                            const int64_t *dims)
+{
+    expansion e = {post, spread_out(k, post, made, rank, dims)};
+
+    if (e.out && post->channels > 0)
+        pdm_k_parallel(k, post->rows, 1 + 16384 / post->channels, apply_rows, &e);
+    return e.out;
+}
+
 pdm_status pdm_post_expand(pdm_k *k, const pdm_post *post, const float *made, int rank,
                            const int64_t *dims)
 {
-    expansion e = {post, pdm_k_out(k, 0, PDM_F32, post->rank, post->dims)};
+    float *out = pdm_k_out(k, 0, PDM_F32, post->rank, post->dims);
     const int64_t count = post->rows * post->channels;
 
-    if (!e.out || count == 0)
+    if (!out || count == 0)
         return k->status;
-    const float *from = spread_out(k, post, made, rank, dims);
-    if (!from)
-        return k->status;
-    memcpy(e.out, from, (size_t)count * sizeof *from);
-    pdm_k_parallel(k, post->rows, 1 + 16384 / post->channels, apply_rows, &e);
+    const float *from = pdm_post_expand_temp(k, post, made, rank, dims);
+    if (from)
+        memcpy(out, from, (size_t)count * sizeof *from);
     return k->status;
 }

@@ -85,5 +85,8 @@ void pdm_post_pass_lod(pdm_k *k);
 /* For results that grow: make result 0 from what the op computed, steps included. */
 pdm_status pdm_post_expand(pdm_k *k, const pdm_post *post, const float *made, int rank,
                            const int64_t *dims);
+/* The same into memory until the kernel returns; NULL: the call has failed. */
+float *pdm_post_expand_temp(pdm_k *k, const pdm_post *post, const float *made, int rank,
+                            const int64_t *dims);
 
 #endif

@@ -657,4 +657,5 @@ void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block)
         }
         fuse_elementwise(l, op);
     }
+    pdm_lower_stepped(l, block);
 }

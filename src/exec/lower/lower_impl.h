@@ -27,6 +27,7 @@ typedef struct pdm_lower {
 /* The steps, each on a block and those inside of it. */
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_separable(pdm_lower *l, pdm_ir_block *block); /* of one block; after fusing */
+void pdm_lower_stepped(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_layout(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_norms(pdm_lower *l, pdm_ir_block *block);
 

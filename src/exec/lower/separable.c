@@ -1,4 +1,4 @@
-/* Depthwise convolutions and the ones with kernel 1 that follow them become one op. */
+/* Depthwise convolutions, or chains of elementwise ops, and the convolutions with kernel 1 behind them become one op. */
 #include <string.h>
 
 #include "exec/fast/post.h"
@@ -59,10 +59,25 @@ static pdm_ir_op *follower(const pdm_lower *l, const pdm_ir_op *op)
     return use->owner->block == op->block && pdm_ir_use_index(use) == 0 ? use->owner : NULL;
 }
 
+static void replace(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second, pdm_ir_op *made)
+{
+    const bool turned = pdm_map_find(&l->needs_last, second) != NULL;
+
+    if (!made)
+        return;
+    pdm_ir_value_replace_all_uses(pdm_ir_op_result(second, 0), pdm_ir_op_result(made, 0));
+    /* What is marked must be alive. */
+    pdm_map_remove(&l->needs_last, first);
+    pdm_map_remove(&l->needs_last, second);
+    pdm_lower_kill(l, second);
+    pdm_lower_kill(l, first);
+    if (turned)
+        pdm_lower_remember(l, &l->needs_last, made, made);
+}
+
 static void join(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second)
 {
     pdm_ir_value *in[5 + 2 * PDM_POST_MAX];
-    const bool turned = pdm_map_find(&l->needs_last, second) != NULL;
     const pdm_lower_attr attrs[] = {
         {"filter_shape", pdm_ir_op_attr(first, "filter_shape")},
         {"strides", pdm_ir_op_attr(first, "strides")},
@@ -86,18 +101,8 @@ static void join(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second)
         in[n++] = pdm_ir_op_operand_value(first, i);
     for (uint32_t i = 3; i < second->num_operands; i++)
         in[n++] = pdm_ir_op_operand_value(second, i);
-    pdm_ir_op *made = pdm_lower_make(l, second, second, "fast.separable_conv2d", in, n,
-                                     pdm_ir_op_result(second, 0)->type, attrs);
-    if (!made)
-        return;
-    pdm_ir_value_replace_all_uses(pdm_ir_op_result(second, 0), pdm_ir_op_result(made, 0));
-    /* What is marked must be alive. */
-    pdm_map_remove(&l->needs_last, first);
-    pdm_map_remove(&l->needs_last, second);
-    pdm_lower_kill(l, second);
-    pdm_lower_kill(l, first);
-    if (turned)
-        pdm_lower_remember(l, &l->needs_last, made, made);
+    replace(l, first, second, pdm_lower_make(l, second, second, "fast.separable_conv2d", in, n,
+                                             pdm_ir_op_result(second, 0)->type, attrs));
 }
 
 void pdm_lower_separable(pdm_lower *l, pdm_ir_block *block)
@@ -112,5 +117,54 @@ void pdm_lower_separable(pdm_lower *l, pdm_ir_block *block)
                 (pdm_map_find(&l->needs_last, second) != NULL) &&
             steps_are_simple(op, channels))
             join(l, op, second);
+    }
+}
+
+/* Chains that can be told that their images are channels-last: of images and numbers only. */
+static bool is_of_images(const pdm_ir_op *op, int64_t channels)
+{
+    const pdm_ir_type type = pdm_ir_op_result(op, 0)->type;
+
+    for (uint32_t i = 0; i < op->num_operands; i++) {
+        const pdm_ir_value *y = pdm_ir_op_operand_value(op, i);
+        if (!y || (y->type->rank != 4 && (i == 0 || pdm_ir_static_count(y) != 1)))
+            return false;
+    }
+    return type->rank == 4 && type->dims[1] == channels;
+}
+
+static void join_steps(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second)
+{
+    pdm_ir_value *in[3 + 2 * PDM_POST_MAX];
+    const pdm_lower_attr attrs[] = {{"channels", pdm_ir_attr_i64(l->context, filter_dim(second, 0))},
+                                    {"inner_post", pdm_ir_op_attr(first, "post")},
+                                    {"inner_post_args", pdm_ir_op_attr(first, "post_args")},
+                                    {"post", pdm_ir_op_attr(second, "post")},
+                                    {"post_args", pdm_ir_op_attr(second, "post_args")},
+                                    {0}};
+    size_t n = 0;
+
+    in[n++] = pdm_ir_op_operand_value(first, 0);
+    in[n++] = pdm_ir_op_operand_value(second, 1);
+    in[n++] = pdm_ir_op_operand_value(second, 2);
+    for (uint32_t i = 1; i < first->num_operands; i++)
+        in[n++] = pdm_ir_op_operand_value(first, i);
+    for (uint32_t i = 3; i < second->num_operands; i++)
+        in[n++] = pdm_ir_op_operand_value(second, i);
+    replace(l, first, second, pdm_lower_make(l, second, second, "fast.stepped_conv2d", in, n,
+                                             pdm_ir_op_result(second, 0)->type, attrs));
+}
+
+void pdm_lower_stepped(pdm_lower *l, pdm_ir_block *block)
+{
+    for (pdm_ir_op *op = block->first; op && l->status == PDM_OK; op = op->next) {
+        if (!pdm_ir_op_is(op, "fast.elementwise") || op->num_operands < 1)
+            continue;
+        pdm_ir_op *second = follower(l, op);
+        if (!second || !is_pointwise(second) || !pdm_map_find(&l->needs_last, second))
+            continue;
+        const int64_t channels = filter_dim(second, 1);
+        if (channels <= MOST_CHANNELS && is_of_images(op, channels))
+            join_steps(l, op, second);
     }
 }

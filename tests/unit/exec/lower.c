@@ -311,6 +311,32 @@ static void write_repeated(writer *w, int channels)
     w->known = !w->last;
 }
 
+/* Chains between convolutions, the second of which has kernel 1; the result may have more images than the operand. */
+static void write_stepped(writer *w, int channels)
+{
+    char window[128], type[64];
+
+    w->last = false;
+    w->known = true;
+    pdm_buf_printf(&w->text,
+                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
+                   "() -> " IMAGE "\n",
+                   PLACE);
+    w->values = 1;
+    window_of(w, 3, true, window);
+    const int a = conv(w, 0, channels, channels, 1, 3, window), b = unary(w, a);
+    fetch(w, b); /* else the chain is taken by the first convolution */
+    const int factor = tensor(w, 4, (const int[]){pick(w, 0, 3) ? 1 : 2, channels, 1, 1}, 1.7, 1, type);
+    int x = binary(w, pick(w, 0, 1) ? "multiply" : "add", a, IMAGE, factor, type);
+    for (int i = pick(w, 0, 2); i > 0; i--)
+        x = pick(w, 0, 1) ? unary_of(w, x, pick(w, 0, UNARIES_TAKEN - 1)) : binary(w, "add", x, IMAGE, b, IMAGE);
+    window_of(w, 1, true, window);
+    x = conv(w, x, channels, channels, 1, 1, window);
+    if (pick(w, 0, 1))
+        x = binary(w, "add", x, IMAGE, b, IMAGE);
+    fetch(w, unary(w, x));
+}
+
 /* Two branches joined, kernels side by side, a product with a matrix; all that was turned is fetched. */
 static void write_joined(writer *w, int channels)
 {
@@ -526,6 +552,12 @@ START_TEST(repeated_images)
 }
 END_TEST
 
+START_TEST(stepped)
+{
+    check_random(_i, 4, write_stepped, 1, "fast.stepped_conv2d", 1);
+}
+END_TEST
+
 START_TEST(joined)
 {
     check_random(_i, 8, write_joined, 1, "fast.", 4);
@@ -544,10 +576,12 @@ Suite *pdm_suite_lower(void)
     tcase_add_loop_test(tc, convolutions, 0, 2);
     tcase_add_loop_test(tc, joined, 0, 2);
     tcase_add_loop_test(tc, separable, 0, 2);
+    tcase_add_loop_test(tc, stepped, 0, 2);
     tcase_add_loop_test(tc, repeated_images, 0, 2);
     tcase_add_loop_test(more, convolutions, 2, 3 * PROGRAMS);
     tcase_add_loop_test(more, joined, 2, PROGRAMS);
     tcase_add_loop_test(more, separable, 2, 3 * PROGRAMS);
+    tcase_add_loop_test(more, stepped, 2, 2 * PROGRAMS);
     tcase_add_loop_test(more, repeated_images, 2, 2 * PROGRAMS);
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, more);
