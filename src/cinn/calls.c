@@ -9,6 +9,8 @@ typedef union address {
     float (*of_float)(float);
     double (*of_doubles)(double, double);
     float (*of_floats)(float, float);
+    double (*of_three_doubles)(double, double, double);
+    float (*of_three_floats)(float, float, float);
     void *(*copy)(void *, const void *, size_t);
     void *(*set)(void *, int, size_t);
     void (*sines)(double, double *, double *);
@@ -38,6 +40,8 @@ static const struct {
     PDM_CINN_FLOAT_CALLS(CALLS) PDM_CINN_FLOAT2_CALLS(CALLS2)
 #undef CALLS
 #undef CALLS2
+    {"fma", {.of_three_doubles = fma}},
+    {"fmaf", {.of_three_floats = fmaf}},
     {"sincos", {.sines = sine_and_cosine}},
     {"sincosf", {.sinefs = sinef_and_cosinef}},
     {"memcpy", {.copy = memcpy}},

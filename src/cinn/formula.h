@@ -10,6 +10,7 @@
 #define SUB(a, b)     B(SUB, a, b)
 #define MUL(a, b)     B(MUL, a, b)
 #define DIV(a, b)     B(DIV, a, b)
+#define FMA(a, b, c)  pdm_loop_fma(fn, a, b, c)
 #define LT(a, b)      B(LT, a, b)
 #define IF(c, a, b)   pdm_loop_select(fn, c, a, b)
 

@@ -250,6 +250,7 @@ static bool find_bound(bounder *b, const pdm_loop_expr *e, range *out)
             return false;
         *out = (range){x.low < y.low ? x.low : y.low, x.high > y.high ? x.high : y.high};
         return true;
+    case PDM_LOOP_FMA:
     case PDM_LOOP_CAST:
     case PDM_LOOP_LOAD:
         break;

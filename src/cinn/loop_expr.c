@@ -494,6 +494,15 @@ const pdm_loop_expr *pdm_loop_select(pdm_loop_fn *fn, const pdm_loop_expr *cond,
     return a == b ? a : intern(fn, &e, (const pdm_loop_expr *const[]){cond, a, b});
 }
 
+const pdm_loop_expr *pdm_loop_fma(pdm_loop_fn *fn, const pdm_loop_expr *a, const pdm_loop_expr *b,
+                                  const pdm_loop_expr *c)
+{
+    if (!a || !b || !c)
+        return fail(fn, PDM_INTERNAL);
+    const pdm_loop_expr e = {.kind = PDM_LOOP_FMA, .dtype = a->dtype, .num_args = 3};
+    return intern(fn, &e, (const pdm_loop_expr *const[]){a, b, c});
+}
+
 const pdm_loop_expr *pdm_loop_cast(pdm_loop_fn *fn, pdm_dtype dtype, const pdm_loop_expr *a)
 {
     if (!a || a->dtype == dtype)
@@ -518,6 +527,8 @@ const pdm_loop_expr *pdm_loop_rebuild(pdm_loop_fn *fn, const pdm_loop_expr *e,
         return pdm_loop_binary(fn, e->op, args[0], args[1]);
     case PDM_LOOP_SELECT:
         return pdm_loop_select(fn, args[0], args[1], args[2]);
+    case PDM_LOOP_FMA:
+        return pdm_loop_fma(fn, args[0], args[1], args[2]);
     case PDM_LOOP_CAST:
         return pdm_loop_cast(fn, e->dtype, args[0]);
     }
@@ -554,6 +565,7 @@ int64_t pdm_loop_eval(const pdm_loop_expr *e, const int64_t *symbols)
     case PDM_LOOP_LOAD:
     case PDM_LOOP_UNARY:
     case PDM_LOOP_SELECT:
+    case PDM_LOOP_FMA:
     case PDM_LOOP_CAST:
         break;
     }

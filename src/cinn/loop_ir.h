@@ -32,6 +32,7 @@ typedef enum pdm_loop_expr_kind {
     PDM_LOOP_UNARY,
     PDM_LOOP_BINARY,
     PDM_LOOP_SELECT, /* args: condition, then, else; all are evaluated */
+    PDM_LOOP_FMA,    /* args: a, b, c of a float type; a * b + c, rounded once */
     PDM_LOOP_CAST    /* as the op cast: floats towards zero, the smallest integer for NaN */
 } pdm_loop_expr_kind;
 
@@ -98,7 +99,7 @@ enum {
     PDM_LOOP_MAX_THREADS = 1024 /* of a block */
 };
 
-/* What is told to whoever reads the loop; it has no meaning here. */
+/* What is told to whoever reads the loop; results do not depend on it. */
 typedef struct pdm_loop_note {
     const char *key;
     int64_t value;
@@ -139,7 +140,8 @@ typedef struct pdm_loop_buffer {
     const char *name;
     pdm_loop_role role;
     pdm_loop_scope scope;
-    uint32_t home; /* SHARED, LOCAL: the variable of a loop */
+    uint32_t home;   /* SHARED, LOCAL: the variable of a loop */
+    bool repeatable; /* a temporary that may as well be computed wherever it is read */
     pdm_dtype dtype;
     uint32_t rank;
     const pdm_loop_expr *const *dims;
@@ -205,6 +207,8 @@ const pdm_loop_expr *pdm_loop_binary(pdm_loop_fn *fn, pdm_loop_op op, const pdm_
                                      const pdm_loop_expr *b);
 const pdm_loop_expr *pdm_loop_select(pdm_loop_fn *fn, const pdm_loop_expr *cond,
                                      const pdm_loop_expr *a, const pdm_loop_expr *b);
+const pdm_loop_expr *pdm_loop_fma(pdm_loop_fn *fn, const pdm_loop_expr *a, const pdm_loop_expr *b,
+                                  const pdm_loop_expr *c);
 const pdm_loop_expr *pdm_loop_cast(pdm_loop_fn *fn, pdm_dtype dtype, const pdm_loop_expr *a);
 /* The same expression of other arguments. */
 const pdm_loop_expr *pdm_loop_rebuild(pdm_loop_fn *fn, const pdm_loop_expr *e,
@@ -231,6 +235,10 @@ pdm_loop_stmt *pdm_loop_if(pdm_loop_fn *fn, const pdm_loop_expr *condition, pdm_
 pdm_loop_stmt *pdm_loop_store(pdm_loop_fn *fn, uint32_t buffer,
                               const pdm_loop_expr *const *indices, const pdm_loop_expr *value);
 void pdm_loop_append(pdm_loop_stmt **list, pdm_loop_stmt *stmt);
+/* The note of a key; 0: there is none. */
+int64_t pdm_loop_note_of(const pdm_loop_stmt *loop, const char *key);
+/* A note of vector loops: inputs are fetched into the caches so many elements ahead. */
+#define PDM_LOOP_AHEAD "ahead"
 /* The loop over a variable among statements and in them; NULL: there is none. */
 pdm_loop_stmt *pdm_loop_find(pdm_loop_stmt *list, uint32_t var);
 /* Bytes of a buffer whose dims are numbers; false: they are not, or are too many. */

@@ -57,6 +57,7 @@ static void define(writer *w, const pdm_loop_expr *e)
         pdm_buf_printf(w->out, " %s", pdm_loop_op_text(e->op));
         break;
     case PDM_LOOP_SELECT:
+    case PDM_LOOP_FMA:
     case PDM_LOOP_CAST:
         break;
     }

@@ -91,6 +91,14 @@ void pdm_loop_print_expr(const pdm_loop_fn *fn, const pdm_loop_expr *e, pdm_buf 
         pdm_buf_puts(out, " : ");
         operand(fn, e->args[2], out);
         break;
+    case PDM_LOOP_FMA:
+        pdm_buf_puts(out, "fma(");
+        for (uint32_t i = 0; i < 3; i++) {
+            pdm_buf_puts(out, i ? ", " : "");
+            pdm_loop_print_expr(fn, e->args[i], out);
+        }
+        pdm_buf_putc(out, ')');
+        break;
     case PDM_LOOP_CAST:
         pdm_buf_printf(out, "%s(", pdm_dtype_text(e->dtype));
         pdm_loop_print_expr(fn, e->args[0], out);

@@ -1,4 +1,6 @@
 /* Statements as a tree, and facts of buffers. It needs nothing else: modules of backends have it too. */
+#include <string.h>
+
 #include "base/checked.h"
 #include "cinn/loop_ir.h"
 
@@ -10,6 +12,15 @@ const char *pdm_loop_mark_text(pdm_loop_mark mark)
         "blocks",  "warps",    "team",     "tree"};
 
     return names[mark];
+}
+
+int64_t pdm_loop_note_of(const pdm_loop_stmt *loop, const char *key)
+{
+    for (const pdm_loop_note *note = loop->notes; note; note = note->next) {
+        if (strcmp(note->key, key) == 0)
+            return note->value;
+    }
+    return 0;
 }
 
 pdm_loop_stmt *pdm_loop_find(pdm_loop_stmt *list, uint32_t var)

@@ -80,6 +80,10 @@ static bool one(checker *c, const pdm_loop_expr *e)
     case PDM_LOOP_SELECT:
         return (e->args[0]->dtype == PDM_BOOL && e->args[1]->dtype == e->args[2]->dtype) ||
                fault(c, "the arms of a select are of different types");
+    case PDM_LOOP_FMA:
+        return (pdm_dtype_is_float(e->dtype) && e->args[0]->dtype == e->dtype &&
+                e->args[1]->dtype == e->dtype && e->args[2]->dtype == e->dtype) ||
+               fault(c, "operands are of different types");
     case PDM_LOOP_CAST:
         return true;
     }

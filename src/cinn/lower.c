@@ -630,6 +630,7 @@ static double start_of(pdm_cinn_combine combine)
         return -INFINITY;
     case PDM_CINN_MIN:
     case PDM_CINN_SMALLER:
+    case PDM_CINN_KEEP:
         break;
     }
     return INFINITY;
@@ -640,6 +641,8 @@ static const pdm_loop_expr *combine(pdm_loop_fn *fn, pdm_cinn_combine how, const
 {
     const bool larger = how == PDM_CINN_MAX;
 
+    if (how == PDM_CINN_KEEP)
+        return term;
     if (how == PDM_CINN_SUM)
         return pdm_loop_binary(fn, PDM_LOOP_ADD, sum, term);
     if (how == PDM_CINN_PRODUCT)
@@ -685,9 +688,14 @@ static pdm_status make_part(pdm_cinn_lower *l, value *v, uint32_t number, const 
         if (part.reduced[d] && from[d] != zero)
             inner = pdm_loop_for(l->fn, vars[d], x->dims[d], inner);
     }
-    pdm_loop_stmt *all = pdm_loop_store(
-        l->fn, buffer, to, pdm_loop_number(l->fn, part.dtype, start_of(part.combine)));
-    pdm_loop_append(&all, inner);
+    pdm_loop_stmt *all = inner;
+    if (part.combine == PDM_CINN_KEEP && l->fn->status == PDM_OK) {
+        l->fn->buffers.v[buffer].repeatable = true;
+    } else {
+        all = pdm_loop_store(l->fn, buffer, to,
+                             pdm_loop_number(l->fn, part.dtype, start_of(part.combine)));
+        pdm_loop_append(&all, inner);
+    }
     for (uint32_t d = x->rank; d-- > 0;) {
         if (!part.reduced[d] && from[d] != zero)
             all = pdm_loop_for(l->fn, vars[d], x->dims[d], all);

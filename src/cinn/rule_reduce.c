@@ -423,9 +423,19 @@ bool pdm_cinn_fits_softmax(const pdm_ir_op *op)
     return mark_axis((int64_t)pdm_cinn_attr(op, "axis", -1), rank_of(op), reduced);
 }
 
-/* 0: the largest; 1: the sum of exponentials. */
+/* 0: the largest; 1: exponentials; 2: their sum. */
 bool pdm_cinn_part_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
                            pdm_cinn_part *out)
+{
+    (void)l;
+    out->combine = number == 0 ? PDM_CINN_LARGER : number == 1 ? PDM_CINN_KEEP : PDM_CINN_SUM;
+    out->dtype = number < 2 ? operand(op)->type->dtype : PDM_F64;
+    return number == 1 || mark_axis((int64_t)pdm_cinn_attr(op, "axis", -1), rank_of(op), out->reduced);
+}
+
+/* The largest, and the sum of exponentials. */
+bool pdm_cinn_part_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+                               pdm_cinn_part *out)
 {
     (void)l;
     out->combine = number == 0 ? PDM_CINN_LARGER : PDM_CINN_SUM;
@@ -433,14 +443,15 @@ bool pdm_cinn_part_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t numb
     return mark_axis((int64_t)pdm_cinn_attr(op, "axis", -1), rank_of(op), out->reduced);
 }
 
-/* Not less than -64, as in the framework. */
+/* Not less than -64, as in the framework. That it is not above 0 is told, since it makes exp cheap. */
 static E below_largest(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     const E x = pdm_cinn_element(l, operand(op), indices);
     const E largest = pdm_cinn_part_value(l, op, 0, indices);
 
-    return x && largest ? B(MAX, N(x->dtype, -64), B(SUB, x, largest)) : NULL;
+    return x && largest ? B(MAX, N(x->dtype, -64), B(MIN, N(x->dtype, 0), B(SUB, x, largest)))
+                        : NULL;
 }
 
 static E exponential(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
@@ -453,15 +464,16 @@ static E exponential(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 
 E pdm_cinn_term_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices)
 {
-    return number == 0 ? pdm_cinn_element(l, operand(op), indices)
-                       : pdm_loop_cast(pdm_cinn_fn(l), PDM_F64, exponential(l, op, indices));
+    if (number == 2)
+        return pdm_cinn_part_value(l, op, 1, indices);
+    return number == 0 ? pdm_cinn_element(l, operand(op), indices) : exponential(l, op, indices);
 }
 
 E pdm_cinn_element_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E sum = pdm_cinn_part_value(l, op, 1, indices);
-    const E e = exponential(l, op, indices);
+    const E e = pdm_cinn_part_value(l, op, 1, indices);
+    const E sum = pdm_cinn_part_value(l, op, 2, indices);
 
     return e && sum ? B(MUL, e, pdm_loop_cast(fn, e->dtype, B(DIV, N(PDM_F64, 1), sum))) : NULL;
 }

@@ -52,7 +52,8 @@ typedef enum pdm_cinn_combine {
     PDM_CINN_MAX,
     PDM_CINN_MIN,
     PDM_CINN_LARGER,
-    PDM_CINN_SMALLER
+    PDM_CINN_SMALLER,
+    PDM_CINN_KEEP /* not at all: no axis goes, and terms are stored for who reads them */
 } pdm_cinn_combine;
 
 /* A reduction that an op needs: over some axes of its first operand, in the type that it is
@@ -106,7 +107,7 @@ typedef struct pdm_cinn_rule {
     pdm_cinn_piece_fn piece;
 } pdm_cinn_rule;
 
-enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_LIST = 48, PDM_CINN_MAX_PARTS = 2 };
+enum { PDM_CINN_MAX_TENSORS = 5, PDM_CINN_MAX_LIST = 48, PDM_CINN_MAX_PARTS = 3 };
 #define PDM_CINN_EACH UINT32_MAX
 
 /* The tensors that an op of a rule computes with; then those that tell sizes, if they are not constant. */

@@ -143,6 +143,10 @@ static void arrange_sum(pdm_loop_fn *fn, pdm_loop_stmt **at)
 
 void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
 {
+    for (uint32_t i = 0; i < fn->buffers.n; i++) {
+        if (fn->buffers.v[i].repeatable)
+            pdm_loop_compute_inline(fn, i);
+    }
     for (pdm_loop_stmt **at = &fn->body; *at && fn->status == PDM_OK; at = &(*at)->next) {
         pdm_loop_stmt *loop = *at;
         if (loop->kind != PDM_LOOP_FOR)

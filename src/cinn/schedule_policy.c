@@ -123,16 +123,30 @@ static void join_rows(pdm_loop_fn *fn)
             continue;
         pdm_loop_stmt *row = row_loop(fn, buffer, &block, &all);
         PDM_VEC_FREE(&all);
-        if (row && !pdm_loop_compute_at(fn, buffer, row))
-            pdm_loop_keep_in(fn, buffer, row, PDM_LOOP_LOCAL); /* if it is small enough */
+        const char *why = row ? pdm_loop_compute_at(fn, buffer, row) : "";
+        if (!why)
+            why = pdm_loop_keep_in(fn, buffer, row, PDM_LOOP_LOCAL);
+        if (why && fn->buffers.v[i].repeatable) /* too large: memory costs more */
+            pdm_loop_compute_inline(fn, buffer);
     }
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-enum { LANES = 16 }; /* the same on all machines: it is the order of sums */
+/* The same on all machines: it is the order of sums. Two vectors of floats of the widest kind, since
+ * one addition takes as long as several can be begun in. */
+enum { LANES = 32, FEW_LANES = 16, LAST_LANES = 8, MANY = 128, AHEAD = 1024 };
 
-/* Whether turns side by side read side by side. */
+
+static bool stores_only_here(const pdm_loop_stmt *loop)
+{
+    for (const pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
+        if (stmt->kind != PDM_LOOP_STORE)
+            return false;
+    }
+    return true;
+}
+
 static bool reads_in_line(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
 {
     pdm_loop_accesses all = {0};
@@ -148,23 +162,57 @@ static bool reads_in_line(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
     return in_line && moves && fn->status == PDM_OK;
 }
 
-/* The results of 16 turns side by side, and what is left one by one. */
-static void take_lanes(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *around)
+/* A reduction has a result for each of some turns side by side; all are combined behind it. */
+static bool divide(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *around, int64_t lanes,
+                   pdm_loop_partial *partial)
 {
-    const bool few = loop->extent->kind == PDM_LOOP_CONST && loop->extent->u.i < 2 * LANES;
-    pdm_loop_partial partial;
+    /* The row behind this one comes while this one is worked on. */
+    const int64_t turns = loop->extent->kind == PDM_LOOP_CONST ? loop->extent->u.i : AHEAD;
+    const int64_t ahead = turns < AHEAD ? (AHEAD + turns - 1) / turns * turns : turns;
     pdm_loop_stmt *inner;
 
-    if (few || !loop->body || loop->body->kind != PDM_LOOP_STORE || loop->body->next ||
-        loop->mark != PDM_LOOP_SERIAL || pdm_loop_may_rfactor(fn, loop, true) ||
-        !reads_in_line(fn, loop) || pdm_loop_split(fn, loop, LANES, PDM_LOOP_TAIL, &inner) ||
-        pdm_loop_rfactor(fn, inner, true, &partial))
-        return;
+    if (pdm_loop_split(fn, loop, lanes, PDM_LOOP_TAIL, &inner) ||
+        pdm_loop_rfactor(fn, inner, true, partial))
+        return false;
     if (around)
-        pdm_loop_keep_in(fn, partial.buffer, around, PDM_LOOP_LOCAL);
+        pdm_loop_keep_in(fn, partial->buffer, around, PDM_LOOP_LOCAL);
     pdm_loop_vectorize(fn, inner);
-    pdm_loop_vectorize(fn, partial.start);
-    pdm_loop_unroll(fn, partial.finish);
+    pdm_loop_vectorize(fn, partial->start);
+    pdm_loop_annotate(fn, inner, PDM_LOOP_AHEAD, ahead);
+    return true;
+}
+
+static void take_lanes(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *around)
+{
+    const int64_t turns = loop->extent->kind == PDM_LOOP_CONST ? loop->extent->u.i : INT64_MAX;
+    const int64_t lanes = turns < MANY ? FEW_LANES : LANES;
+    pdm_loop_partial partial, last;
+
+    if (turns < 2 * FEW_LANES || !loop->body || loop->body->kind != PDM_LOOP_STORE || loop->body->next ||
+        loop->mark != PDM_LOOP_SERIAL || pdm_loop_may_rfactor(fn, loop, true) ||
+        !reads_in_line(fn, loop) || !divide(fn, loop, around, lanes, &partial))
+        return;
+    /* The results, too, are combined side by side, as long as there are many. */
+    pdm_loop_stmt *finish = partial.finish;
+    if (around && divide(fn, finish, around, LAST_LANES, &last)) {
+        pdm_loop_unroll(fn, finish);
+        finish = last.finish;
+    }
+    pdm_loop_unroll(fn, finish);
+}
+
+/* What is computed element by element, and lies side by side. */
+static void take_line(pdm_loop_fn *fn, pdm_loop_stmt *loop)
+{
+    const int64_t turns = loop->extent->kind == PDM_LOOP_CONST ? loop->extent->u.i : INT64_MAX;
+    pdm_loop_stmt *inner;
+
+    if (turns < 2 * FEW_LANES || loop->mark != PDM_LOOP_SERIAL || !stores_only_here(loop) ||
+        !pdm_loop_is_independent(fn, loop) || !reads_in_line(fn, loop) ||
+        pdm_loop_split(fn, loop, FEW_LANES, PDM_LOOP_TAIL, &inner))
+        return;
+    pdm_loop_vectorize(fn, inner);
+    pdm_loop_annotate(fn, inner, PDM_LOOP_AHEAD, AHEAD);
 }
 
 static void find_lanes(pdm_loop_fn *fn, pdm_loop_stmt *list, pdm_loop_stmt *around)
@@ -174,9 +222,12 @@ static void find_lanes(pdm_loop_fn *fn, pdm_loop_stmt *list, pdm_loop_stmt *arou
         if (stmt->kind != PDM_LOOP_FOR)
             continue;
         const bool reduces = stmt->body && stmt->body->kind == PDM_LOOP_STORE && !stmt->body->next;
+        const pdm_loop_mark mark = stmt->mark;
         if (reduces)
             take_lanes(fn, stmt, around);
-        else
+        if (stmt->next == next && mark == stmt->mark && stores_only_here(stmt))
+            take_line(fn, stmt);
+        else if (!reduces)
             find_lanes(fn, stmt->body, stmt);
     }
 }

@@ -133,6 +133,7 @@ static void name(const printer *p, const pdm_loop_expr *e)
     case PDM_LOOP_UNARY:
     case PDM_LOOP_BINARY:
     case PDM_LOOP_SELECT:
+    case PDM_LOOP_FMA:
     case PDM_LOOP_CAST:
         pdm_buf_printf(out, "v%u", e->id);
         break;
@@ -318,6 +319,9 @@ static void define(printer *p, const pdm_loop_expr *e)
         break;
     case PDM_LOOP_SELECT:
         fill(p, e, "$0 ? $1 : $2");
+        break;
+    case PDM_LOOP_FMA:
+        fill(p, e, e->dtype == PDM_F32 ? "fmaf($0, $1, $2)" : "fma($0, $1, $2)");
         break;
     case PDM_LOOP_CAST:
         cast(p, e);

@@ -28,6 +28,8 @@ typedef struct emitter {
     size_t num_logged;
     unsigned lanes; /* of the vector loop that is emitted; 0: of none */
     uint32_t lane;  /* its variable */
+    bool *stores;   /* by buffer: that loop stores it */
+    int64_t ahead;  /* elements by which inputs are fetched ahead; 0: they are not */
     unsigned wide;  /* what is made now has so many lanes; 0: it is a scalar */
     bool failed;
 } emitter;
@@ -195,6 +197,24 @@ static LLVMValueRef intrinsic(emitter *e, const char *base, pdm_dtype dtype, LLV
     else
         snprintf(name, sizeof name, "llvm.%s.%s", base, pdm_dtype_text(dtype));
     return call(e, name, dtype, &a, 1);
+}
+
+/* One instruction where there is one, else a call of libm. */
+static LLVMValueRef fused(emitter *e, pdm_dtype dtype, const LLVMValueRef *v)
+{
+    LLVMTypeRef type = type_of(e, dtype), params[3] = {type, type, type};
+    LLVMTypeRef signature = LLVMFunctionType(type, params, 3, false);
+    LLVMValueRef args[3] = {v[0], v[1], v[2]};
+    char name[32];
+
+    if (e->wide)
+        snprintf(name, sizeof name, "llvm.fma.v%u%s", e->wide, pdm_dtype_text(dtype));
+    else
+        snprintf(name, sizeof name, "llvm.fma.%s", pdm_dtype_text(dtype));
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (!function)
+        function = LLVMAddFunction(e->module, name, signature);
+    return LLVMBuildCall2(e->builder, signature, function, args, 3, "");
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -457,6 +477,43 @@ static LLVMTypeRef line_type(emitter *e, pdm_dtype dtype)
     return LLVMVectorType(memory_type(e, dtype), e->lanes);
 }
 
+/* Tell the caches what will be used: it costs next to nothing, also beyond the end. */
+static void fetch(emitter *e, pdm_dtype dtype, LLVMValueRef at, int64_t ahead, bool written)
+{
+    enum { LINE = 64, SECOND_LEVEL = 2, DATA = 1 };
+    const int64_t size = (int64_t)pdm_dtype_size(dtype);
+    LLVMTypeRef params[] = {e->ptr, e->i32, e->i32, e->i32};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, 4, false);
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, "llvm.prefetch.p0");
+
+    if (!function)
+        function = LLVMAddFunction(e->module, "llvm.prefetch.p0", type);
+    for (int64_t byte = 0; byte < (int64_t)e->lanes * size; byte += LINE) {
+        LLVMValueRef offset = LLVMConstInt(e->i64, (unsigned long long)(ahead * size + byte), true);
+        LLVMValueRef args[] = {LLVMBuildGEP2(e->builder, e->i8, at, &offset, 1, ""),
+                               LLVMConstInt(e->i32, written, false), LLVMConstInt(e->i32, SECOND_LEVEL, false),
+                               LLVMConstInt(e->i32, DATA, false)};
+        LLVMBuildCall2(e->builder, type, function, args, 4, "");
+    }
+}
+
+/* What is read of an input a while later, and where results of the same shape go: as much later, where
+ * this loop stores them; at once, where one behind it does. */
+static void fetch_ahead(emitter *e, uint32_t buffer, LLVMValueRef at, LLVMValueRef index)
+{
+    const pdm_loop_buffer *b = &e->fn->buffers.v[buffer];
+
+    if (b->role != PDM_LOOP_INPUT)
+        return;
+    fetch(e, b->dtype, at, e->ahead, false);
+    for (uint32_t i = 0; i < e->fn->buffers.n; i++) {
+        const pdm_loop_buffer *out = &e->fn->buffers.v[i];
+        if (out->role == PDM_LOOP_OUTPUT && out->dtype == b->dtype && out->rank == b->rank &&
+            memcmp(out->dims, b->dims, b->rank * sizeof *b->dims) == 0)
+            fetch(e, b->dtype, address(e, i, index), e->stores[i] ? e->ahead : 0, true);
+    }
+}
+
 static LLVMValueRef load(emitter *e, const pdm_loop_expr *x)
 {
     const bool is_bool = x->dtype == PDM_BOOL;
@@ -471,9 +528,11 @@ static LLVMValueRef load(emitter *e, const pdm_loop_expr *x)
     } else if (step == 0) {
         v = LLVMBuildLoad2(e->builder, type, address(e, x->u.index, emit(e, x->args[0])), "");
     } else {
-        v = LLVMBuildLoad2(e->builder, line_type(e, x->dtype),
-                           address(e, x->u.index, first_lane(e, x->args[0])), "");
+        LLVMValueRef index = first_lane(e, x->args[0]), at = address(e, x->u.index, index);
+        v = LLVMBuildLoad2(e->builder, line_type(e, x->dtype), at, "");
         LLVMSetAlignment(v, (unsigned)pdm_dtype_size(x->dtype));
+        if (e->ahead > 0)
+            fetch_ahead(e, x->u.index, at, index);
     }
     return is_bool ? LLVMBuildICmp(e->builder, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "") : v;
 }
@@ -510,6 +569,8 @@ static LLVMValueRef operation(emitter *e, const pdm_loop_expr *x, const LLVMValu
                    : int_binary(e, x->op, x->args[0]->dtype, v[0], v[1]);
     case PDM_LOOP_SELECT:
         return LLVMBuildSelect(e->builder, v[0], v[1], v[2], "");
+    case PDM_LOOP_FMA:
+        return fused(e, x->dtype, v);
     case PDM_LOOP_CAST:
         return cast(e, x->dtype, x->args[0]->dtype, v[0]);
     case PDM_LOOP_CONST:
@@ -539,6 +600,7 @@ static LLVMValueRef make(emitter *e, const pdm_loop_expr *x)
     case PDM_LOOP_UNARY:
     case PDM_LOOP_BINARY:
     case PDM_LOOP_SELECT:
+    case PDM_LOOP_FMA:
     case PDM_LOOP_CAST:
         break;
     }
@@ -693,14 +755,27 @@ static bool is_in_lanes(const emitter *e, const pdm_loop_stmt *stmt)
            fits_lanes(e, &alone, stmt->var);
 }
 
+static void mark_stored(emitter *e, const pdm_loop_stmt *list, bool stored)
+{
+    for (; list; list = list->next) {
+        mark_stored(e, list->body, stored);
+        if (list->kind == PDM_LOOP_STORE)
+            e->stores[list->buffer] = stored;
+    }
+}
+
 static void in_lanes(emitter *e, const pdm_loop_stmt *stmt)
 {
     forget(e);
+    mark_stored(e, stmt->body, true);
     e->lanes = (unsigned)stmt->extent->u.i;
     e->lane = stmt->var;
+    e->ahead = pdm_loop_note_of(stmt, PDM_LOOP_AHEAD);
     statements(e, stmt->body);
     forget(e);
+    mark_stored(e, stmt->body, false);
     e->lanes = 0;
+    e->ahead = 0;
 }
 
 static void unrolled(emitter *e, const pdm_loop_stmt *stmt)
@@ -851,16 +926,18 @@ LLVMModuleRef pdm_llvm_emit(LLVMContextRef context, const pdm_loop_fn *fn, uint6
 
     e.vars = calloc((size_t)fn->num_vars + 1, sizeof(LLVMValueRef));
     e.locals = calloc(fn->buffers.n + 1, sizeof(LLVMValueRef));
+    e.stores = calloc(fn->buffers.n + 1, sizeof *e.stores);
     e.exprs = calloc(fn->num_exprs + 1, sizeof(LLVMValueRef));
     e.log = calloc(fn->num_exprs + 1, sizeof *e.log);
     e.module = LLVMModuleCreateWithNameInContext(fn->name, context);
     e.builder = LLVMCreateBuilderInContext(context);
-    e.failed = !e.vars || !e.locals || !e.exprs || !e.log;
+    e.failed = !e.vars || !e.locals || !e.stores || !e.exprs || !e.log;
     if (!e.failed)
         nests(&e);
     LLVMDisposeBuilder(e.builder);
     free(e.vars);
     free(e.locals);
+    free(e.stores);
     free(e.exprs);
     free(e.log);
     if (e.failed) {

@@ -303,6 +303,11 @@ static int64_t offset(machine *m, uint32_t buffer, const pdm_loop_expr *const *i
     return at;
 }
 
+static number fused(pdm_dtype dtype, double a, double b, double c)
+{
+    return (number){.f = dtype == PDM_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c)};
+}
+
 static number calculate(machine *m, const pdm_loop_expr *e)
 {
     number a, b;
@@ -326,6 +331,8 @@ static number calculate(machine *m, const pdm_loop_expr *e)
     case PDM_LOOP_SELECT:
         a = eval(m, e->args[0]);
         return eval(m, e->args[a.i ? 1 : 2]);
+    case PDM_LOOP_FMA:
+        return fused(e->dtype, eval(m, e->args[0]).f, eval(m, e->args[1]).f, eval(m, e->args[2]).f);
     case PDM_LOOP_CAST:
         return cast(e, eval(m, e->args[0]));
     }
