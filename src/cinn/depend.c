@@ -267,16 +267,6 @@ static bool at_least(pdm_loop_fn *fn, E e, E least)
     return times && !(times->kind == PDM_LOOP_CONST && times->u.i <= 0);
 }
 
-/* Factors of this kind are known not to be negative: products of dims. */
-static bool is_positive(E e)
-{
-    if (e->kind == PDM_LOOP_CONST)
-        return e->u.i > 0;
-    if (is_op(e, PDM_LOOP_MUL))
-        return is_positive(e->args[0]) && is_positive(e->args[1]);
-    return e->kind == PDM_LOOP_SYMBOL;
-}
-
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 static void learn(problem *p, E a, E b)
@@ -335,7 +325,7 @@ static void learn_digits(problem *p, const fact *f)
             uint32_t at = 0;
             while (at < n && factors[at] != factor)
                 at++;
-            if (!is_positive(factor))
+            if (!pdm_loop_is_positive(factor))
                 return;
             if (at == n)
                 factors[n++] = factor;

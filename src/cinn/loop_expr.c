@@ -571,3 +571,12 @@ int64_t pdm_loop_eval(const pdm_loop_expr *e, const int64_t *symbols)
     }
     return 0;
 }
+
+bool pdm_loop_is_positive(const pdm_loop_expr *e)
+{
+    if (e->kind == PDM_LOOP_CONST)
+        return e->u.i > 0;
+    if (e->kind == PDM_LOOP_BINARY && e->op == PDM_LOOP_MUL)
+        return pdm_loop_is_positive(e->args[0]) && pdm_loop_is_positive(e->args[1]);
+    return e->kind == PDM_LOOP_SYMBOL;
+}

@@ -228,6 +228,8 @@ static inline bool pdm_loop_is_int(const pdm_loop_expr *e, int64_t value)
 {
     return e && e->kind == PDM_LOOP_CONST && !pdm_dtype_is_float(e->dtype) && e->u.i == value;
 }
+/* Products of dims that are above zero for all shapes of a class, as symbols are. */
+bool pdm_loop_is_positive(const pdm_loop_expr *e);
 
 pdm_loop_stmt *pdm_loop_for(pdm_loop_fn *fn, uint32_t var, const pdm_loop_expr *extent,
                             pdm_loop_stmt *body);

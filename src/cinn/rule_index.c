@@ -101,29 +101,30 @@ static E product(pdm_loop_fn *fn, const E *dims, uint32_t rank)
     return all;
 }
 
-/* 0 stands for the operand's dim there, one -1 for what is left. Refused when elements could be left
- * over for some shapes of the class. */
+/* 0 stands for the operand's dim there, but for 0 when there are no elements; one -1 for what is left. Refused when elements could be
+ * left over for some shapes of the class, or when there are none for some. */
 bool pdm_cinn_shape_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     E sizes[PDM_CINN_MAX_INTS];
     size_t n, open = PDM_CINN_MAX_INTS;
-    bool empty = false;
+    bool empty = false, full = true;
 
     if (!x || !pdm_cinn_sizes(l, op, 1, false, sizes, &n) || n > PDM_MAX_RANK)
         return false;
-    for (uint32_t d = 0; d < x->rank; d++)
+    for (uint32_t d = 0; d < x->rank; d++) {
         empty = empty || pdm_loop_is_int(x->dims[d], 0);
+        full = full && pdm_loop_is_positive(x->dims[d]);
+    }
     out->rank = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
         const bool number = sizes[i]->kind == PDM_LOOP_CONST;
         const bool rest = pdm_loop_is_int(sizes[i], -1), same = pdm_loop_is_int(sizes[i], 0);
         if ((number && sizes[i]->u.i < -1) || (same && i >= x->rank) ||
-            (rest && open != PDM_CINN_MAX_INTS))
+            (rest && open != PDM_CINN_MAX_INTS) || (same && !empty && !full))
             return false;
         open = rest ? i : open;
-        /* 0 copies a dim, but is 0 when there are no elements. */
         out->dims[i] = same && !empty ? x->dims[i] : rest ? N(1) : sizes[i];
     }
     const E all = product(fn, x->dims, x->rank);

@@ -1292,6 +1292,76 @@ static void shapes(gen *g)
     }
 }
 
+/* Ops that take what they make from another value, or from attributes. */
+static void others(gen *g)
+{
+    int32_t axes[MAX_RANK];
+    int64_t some[MAX_RANK];
+    item x, y, z;
+
+    if (!any_of(g, REALS, 1, 4, &x))
+        return;
+    const size_t n = draw_axes(g, rank_of(&x), some);
+    for (size_t i = 0; i < n; i++)
+        axes[i] = (int32_t)some[i];
+    for (int d = 0; d < rank_of(&x); d++) {
+        if (least_size(g, &x, d) == 0)
+            return;
+    }
+    switch (pick(g, 0, 6)) {
+    case 0:
+        if (number(g, dtype_of(&x), pick(g, -2, 2), &y))
+            keep2(g, "pd_op.full_like", &x, &y, ATTRS({"dtype", DTYPE(dtype_of(&x))}));
+        break;
+    case 1:
+        if (beside(g, &x, draw_dtype(g, REALS | WIDE), &y) && rank_of(&y) > 0 && rank_of(&y) <= rank_of(&x) &&
+            put2(g, "pd_op.expand_as", &y, &x, NO_ATTRS, &z) && same_sizes(g, &z, &x))
+            keep(g, &z);
+        break;
+    case 2:
+        keep1(g, "pd_op.numel", &x, NO_ATTRS);
+        break;
+    case 3:
+        keep1(g, "pd_op.logsumexp", &x,
+              ATTRS({"axis", pdm_ir_attr_i32s(g->c, axes, n)}, {"keepdim", BOOL(chance(g, 50))}, {"reduce_all", BOOL(n == 0)}));
+        break;
+    case 4:
+        keep1(g, "pd_op.p_norm", &x,
+              ATTRS({"porder", F32(pick(g, 1, 2))}, {"axis", I32(pick(g, 0, rank_of(&x) - 1))}, {"keepdim", BOOL(chance(g, 50))}));
+        break;
+    case 5:
+        if (number(g, PDM_F32, 1, &y))
+            keep1(g, "pd_op.increment", &y, ATTRS({"value", F32(2.5)}));
+        break;
+    default: {
+        const bool linear = chance(g, 50);
+        if (!any_of(g, BIT(PDM_F32), 4, 4, &x) || dim_of(&x, 1) < 0)
+            return;
+        for (int d = 0; d < 4; d++) {
+            if (least_size(g, &x, d) == 0)
+                return;
+        }
+        if (put(g, linear ? "pd_op.bilinear_interp" : "pd_op.nearest_interp", (const item *const[]){&x, NULL, NULL, NULL}, 4,
+                ATTRS({"out_h", I32(pick(g, 1, 6))}, {"out_w", I32(pick(g, 1, 6))}, {"align_corners", BOOL(linear && chance(g, 50))},
+                      {"align_mode", I32(pick(g, 0, 1))}, {"interp_method", STR(linear ? "bilinear" : "nearest")}),
+                &y, 1))
+            keep(g, &y);
+    }
+    }
+}
+
+/* Rows of a table. */
+static void embedding(gen *g)
+{
+    const int64_t dims[] = {pick(g, 1, 6), pick(g, 1, 5)}, count = pick(g, 1, 5);
+    item ids, table;
+
+    const pdm_ir_type type = pdm_ir_type_tensor(g->c, chance(g, 50) ? PDM_I64 : PDM_I32, &count, 1);
+    const pdm_ir_type rows = pdm_ir_type_tensor(g->c, PDM_F32, dims, 2);
+    if (type && rows && input(g, type, (pdm_ir_type[]){type, type, type, type, type}, dims[0], &ids) && parameter(g, rows, &table))
+        keep2(g, "pd_op.embedding", &ids, &table, NO_ATTRS);
+}
+
 /* ---- what passes look for -------------------------------------------------------------------- */
 
 static void twins(gen *g)
@@ -1559,7 +1629,8 @@ static void some_ops(gen *g, int count)
                  {power, 2},     {integers, 4},  {tests, 2},   {reduce, 14},    {reduce_bool, 2}, {arg, 2},     {cumsum, 2},
                  {softmax, 5},   {layer_norm, 4}, {batch_norm, 3}, {group_norm, 2}, {matmul, 4}, {conv, 3},     {pool, 2},
                  {transpose, 6}, {reshape, 7},   {ranks, 6},   {slice, 7},      {join, 6},     {split, 4},      {gather, 4},
-                 {widen, 5},     {turn, 4},      {one_hot, 1}, {shapes, 2},     {twins, 1},    {dropout, 1},    {in_place, 3},
+                 {widen, 5},     {others, 5},    {embedding, 1}, {turn, 4},      {one_hot, 1},  {shapes, 2},     {twins, 1},
+                 {dropout, 1},   {in_place, 3},
                  {add_n, 1},     {branch, 4},    {loop, 3}};
     int all = 0;
 

@@ -226,12 +226,14 @@ static const struct slack_row {
     {"elu", UNITS, 6, ALWAYS}, {"erf", UNITS, 4, ALWAYS}, {"exp", FADING, 4, ALWAYS}, {"expm1", UNITS, 4, ALWAYS},
     {"gelu", LARGEST, 4, ALWAYS}, {"group_norm", LARGEST, 16, ALWAYS}, {"instance_norm", LARGEST, 16, ALWAYS},
     {"layer_norm", LARGEST, 8, ALWAYS}, {"log", UNITS, 4, ALWAYS}, {"log10", UNITS, 4, ALWAYS}, {"log1p", UNITS, 4, ALWAYS},
-    {"log2", UNITS, 4, ALWAYS}, {"log_softmax", LARGEST, 16, ALWAYS}, {"logsigmoid", UNITS, 8, ALWAYS}, {"mean", SUM, 1, ALWAYS},
+    {"log2", UNITS, 4, ALWAYS}, {"log_softmax", LARGEST, 16, ALWAYS}, {"logsumexp", LARGEST, 16, ALWAYS}, {"logsigmoid", UNITS, 8, ALWAYS},
+    {"mean", SUM, 1, ALWAYS},
     {"mish", FADING, 8, ALWAYS}, {"pow", FADING, 4, ALWAYS}, {"rsqrt", UNITS, 3, ALWAYS}, {"selu", UNITS, 6, ALWAYS},
     {"sigmoid", FADING, 4, ALWAYS}, {"silu", FADING, 5, ALWAYS}, {"sin", UNITS, 4, ALWAYS}, {"sinh", UNITS, 4, ALWAYS},
     {"softmax", FADING, 16, ALWAYS}, {"softplus", FADING, 6, ALWAYS}, {"sqrt", UNITS, 2, ALWAYS}, {"stanh", UNITS, 6, ALWAYS},
     {"sum", SUM, 1, ALWAYS}, {"swish", FADING, 5, ALWAYS}, {"tan", UNITS, 4, ALWAYS}, {"tanh", UNITS, 4, ALWAYS},
     {"tanh_shrink", LARGEST, 4, ALWAYS},
+    {"bilinear_interp", LARGEST, 4, ALWAYS}, {"p_norm", UNITS, 16, ALWAYS}, {"prod", UNITS, 64, ALWAYS},
     /* What passes put together, and fast kernels do in another order. */
     {"conv2d", PRODUCT, 4, FOLDED | FAST}, {"matmul", PRODUCT, 1, FOLDED | FAST}, {"pool2d", LARGEST, 8, FAST},
     /* A scale by one is left out, and dropout may become one; its sum of -0 and 0 is 0. */

@@ -27,7 +27,9 @@ kept_programs = \
 	tests/programs/kept/hardtanh-bounds.pir \
 	tests/programs/kept/infinite-shrink.pir \
 	tests/programs/kept/reshape-empty.pir \
+	tests/programs/kept/reshape-maybe-empty.pir \
 	tests/programs/kept/scale-factor.pir \
+	tests/programs/kept/sum-order.pir \
 	tests/programs/kept/tanh-zero.pir
 
 check-programs:

@@ -274,6 +274,8 @@ static void run_seeds(const settings *s)
         if (child < 0 || waitpid(child, &status, 0) != child)
             exit(2);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+            if (end % 1000 == 0)
+                fprintf(stderr, "seed %" PRIu64 ", %" PRIu64 " failures\n", end, s->shared->failures);
             seed = end + 1;
             way = 0;
             continue;

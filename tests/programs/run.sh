@@ -59,6 +59,12 @@ for op in if while conv2d matmul pool2d gather concat split; do
     tap_ok "$(awk -v op="pd_op.$op" '$1 == op && $2 >= 15 { found = 1 } END { print !found }' "$dir/out")" "$op was drawn"
 done
 
+if [ "$PDM_SANITIZERS" = no ]; then
+    agrees "many random programs, passes and interpreted loops" --seeds 100001-101000 --ways O2,passes,ref --reduce 10
+else
+    tap_skip "many random programs" "builds without sanitizers run them"
+fi
+
 agrees "programs that failed once" --ways O2,passes,ref,ref-single "$srcdir"/tests/programs/kept/*.pir
 
 if [ "$PDM_LLVM" = no ]; then
