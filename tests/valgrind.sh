@@ -53,7 +53,7 @@ for name in cases/op_conv2d__groups cases/op_net__lstm_sentiment_lod cases/flow_
     cases/op_lod_tensor_to_array__roundtrip cases-own/flow_param_written_in_branch_unread models/branchy_loop; do
     [ -f "$srcdir/fixtures/$name/io.npz" ] && runs="$runs $srcdir/fixtures/$name"
 done
-for how in --fast --json --legacy --launch; do
+for how in --fast --json --legacy --launch "--compile ref --single"; do
     # shellcheck disable=SC2086
     job 1 "run samples, $how" $vg "$build/tests/tools/pdm-run" $how --threads 2 $runs
 done

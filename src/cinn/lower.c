@@ -201,7 +201,8 @@ bool pdm_cinn_require_equal(pdm_cinn_lower *l, const pdm_loop_expr *a, const pdm
     const pdm_loop_symbol from = l->fn->symbols.v[a->u.index];
     if (from.element || (b->kind == PDM_LOOP_SYMBOL && l->fn->symbols.v[b->u.index].element)) {
         const pdm_loop_symbol element = from.element ? from : l->fn->symbols.v[b->u.index];
-        l->again = PDM_VEC_PUSH(&l->numbers, element);
+        /* Without values at hand it stays what it is: to try again would not end. */
+        l->again = l->actual && PDM_VEC_PUSH(&l->numbers, element);
         return false;
     }
     merge *m = merge_at(l, from.input, from.axis);

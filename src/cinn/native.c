@@ -184,7 +184,7 @@ static const unsigned char *stub_of(object *o, size_t index, const void *address
 
 static bool put_relative(unsigned char *at, const unsigned char *to, int64_t addend)
 {
-    const int64_t distance = (int64_t)((uintptr_t)to - (uintptr_t)at) + addend;
+    const int64_t distance = (int64_t)((uintptr_t)to - (uintptr_t)at + (uintptr_t)addend);
 
     if (distance < INT32_MIN || distance > INT32_MAX)
         return false;

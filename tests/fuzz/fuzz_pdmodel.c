@@ -1,11 +1,17 @@
 /*
  * Fuzz the reader of legacy programs and the translator: any bytes give a program that can be
  * walked and printed, and then a module that keeps the rules, or a verdict with at least one error
- * reported.
+ * reported. What -O2 and the compiler make of a module keeps the rules, too: passes, groups, loops,
+ * and loops as they are arranged for processors.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "cinn/group.h"
+#include "cinn/loop_rewrite.h"
+#include "cinn/lower.h"
+#include "ir/pass.h"
+#include "ir/pir_json.h"
 #include "legacy_graph/dump.h"
 #include "legacy_graph/read.h"
 #include "translator/translate.h"
@@ -51,9 +57,75 @@ static void walk(const pdm_lg_program *program)
     }
 }
 
-static pdm_status translate(const pdm_lg_program *program, bool allow_legacy, pdm_diag_sink *sink)
+enum { MAX_OPS = 64 }; /* of programs that are optimized and compiled, so that turns stay short */
+
+static pdm_status optimize(pdm_ir_module *module)
 {
-    const pdm_tr_options options = {.pir_version = 1, .allow_legacy = allow_legacy};
+    const pdm_ir_pass_options how = {.verify = true};
+    pdm_diag_sink sink = {0};
+    pdm_ir_constants constants;
+
+    pdm_ir_constants_init(&constants);
+    const pdm_status status = pdm_ir_pass_run_list(module, pdm_ir_pass_list(2), &how, &constants, &sink);
+    pdm_ir_constants_deinit(&constants);
+    return status;
+}
+
+/* The loops of a group for the shapes that are declared. */
+static pdm_status lower(void *user, pdm_ir_op *op)
+{
+    pdm_loop_fn *fn = NULL;
+    pdm_buf key;
+
+    (void)user;
+    if (!pdm_cinn_is_group(op))
+        return PDM_OK;
+    const pdm_status status = pdm_cinn_lower_group(op, NULL, &fn);
+    if (status == PDM_INTERNAL || (status == PDM_OK && pdm_loop_verify(fn)))
+        abort();
+    if (status != PDM_OK)
+        return status == PDM_UNSUPPORTED ? PDM_OK : status;
+    pdm_cinn_schedule_cpu(fn, true);
+    pdm_loop_expand_math(fn);
+    if (fn->status == PDM_INTERNAL || (fn->status == PDM_OK && pdm_loop_verify(fn)))
+        abort();
+    pdm_buf_init(&key);
+    if (fn->status == PDM_OK)
+        pdm_loop_key(fn, &key);
+    pdm_buf_deinit(&key);
+    pdm_loop_fn_destroy(fn);
+    return PDM_OK;
+}
+
+static void check_compiler(pdm_ir_module *module)
+{
+    const pdm_cinn_group_options options = {.single = true};
+    pdm_diag_sink broken = {0};
+    pdm_status status = optimize(module);
+
+    if (status == PDM_OK)
+        status = pdm_cinn_group_module(module, &options);
+    if (status == PDM_OK && pdm_ir_verify(module, &broken) != PDM_OK)
+        abort();
+    if (status == PDM_OK)
+        status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, lower, NULL);
+    if (status != PDM_OK && status != PDM_NOMEM)
+        abort();
+}
+
+static bool is_small(const pdm_lg_program *program)
+{
+    size_t ops = 0;
+
+    for (size_t i = 0; i < program->num_blocks; i++)
+        ops += program->blocks[i].num_ops;
+    return ops <= MAX_OPS;
+}
+
+static pdm_status translate(const pdm_lg_program *program, bool allow_legacy, int version,
+                            pdm_diag_sink *sink)
+{
+    const pdm_tr_options options = {.pir_version = version, .allow_legacy = allow_legacy};
     pdm_ir_context *context = NULL;
     pdm_lg_schemas *schemas = NULL;
     pdm_ir_module *module = NULL;
@@ -67,6 +139,8 @@ static pdm_status translate(const pdm_lg_program *program, bool allow_legacy, pd
         pdm_diag_sink broken = {0};
         if (pdm_ir_verify(module, &broken) != PDM_OK)
             abort();
+        if (version == PDM_IR_NEWEST_VERSION && is_small(program))
+            check_compiler(module);
         pdm_ir_module_destroy(module);
     }
     pdm_lg_schemas_destroy(schemas);
@@ -77,12 +151,16 @@ static pdm_status translate(const pdm_lg_program *program, bool allow_legacy, pd
 /* Whatever the reader let through is translated, or refused with a reason. */
 static void check_translation(const pdm_lg_program *program, pdm_diag_sink *sink)
 {
-    const pdm_status status = translate(program, false, sink);
+    pdm_diag_sink quiet = {0};
+    const pdm_status status = translate(program, false, 1, sink);
 
     if (status == PDM_INTERNAL ||
         (status != PDM_OK && status != PDM_NOMEM && sink->num_errors == 0))
         abort();
-    if (status == PDM_UNSUPPORTED && translate(program, true, sink) == PDM_INTERNAL)
+    if (status == PDM_UNSUPPORTED && translate(program, true, 1, sink) == PDM_INTERNAL)
+        abort();
+    if ((status == PDM_OK || status == PDM_UNSUPPORTED) &&
+        translate(program, true, PDM_IR_NEWEST_VERSION, &quiet) == PDM_INTERNAL)
         abort();
 }
 

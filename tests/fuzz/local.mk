@@ -30,7 +30,7 @@ tests_fuzz_fuzz_params_LDADD = $(PDM_BASE_LIBS)
 tests_fuzz_fuzz_params_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_params_SOURCES = tests/fuzz/fuzz_params.c $(fuzz_main)
 
-tests_fuzz_fuzz_pdmodel_LDADD = $(PDM_TR_LIBS)
+tests_fuzz_fuzz_pdmodel_LDADD = libpdm_cinn.la $(PDM_TR_LIBS)
 tests_fuzz_fuzz_pdmodel_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_pdmodel_SOURCES = tests/fuzz/fuzz_pdmodel.c $(fuzz_main)
 

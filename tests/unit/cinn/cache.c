@@ -1,7 +1,9 @@
 /* Code that is kept: keys, files, many processes at once, broken files, kernels that are shared. */
 #include <check.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -457,6 +459,88 @@ START_TEST(shared)
 }
 END_TEST
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static atomic_uint made;
+
+static void number_target(pdm_buf *out)
+{
+    pdm_buf_puts(out, "number");
+}
+
+static pdm_status number_make(const pdm_loop_fn *fn, void **out_code, size_t *out_size)
+{
+    atomic_fetch_add(&made, 1);
+    *out_code = malloc(sizeof fn->num_exprs);
+    *out_size = sizeof fn->num_exprs;
+    memcpy(*out_code, &fn->num_exprs, *out_size);
+    return PDM_OK;
+}
+
+static pdm_status number_load(const pdm_loop_fn *fn, const void *code, size_t size, void **out_image)
+{
+    (void)fn;
+    *out_image = malloc(size);
+    memcpy(*out_image, code, size);
+    return PDM_OK;
+}
+
+/* Code is the number of expressions of the function. */
+static const pdm_cinn_backend number = {.version = PDM_CINN_BACKEND_VERSION,
+                                        .name = "number",
+                                        .destroy = free,
+                                        .target = number_target,
+                                        .make = number_make,
+                                        .load = number_load};
+
+enum { FUNCTIONS = 6 };
+static pdm_loop_fn *functions[FUNCTIONS];
+
+static void *take_and_release(void *arg)
+{
+    unsigned random = (unsigned)(uintptr_t)arg;
+    pdm_cinn_kernel *kernel;
+
+    for (int t = 0; t < 300; t++) {
+        const pdm_loop_fn *fn = functions[rand_r(&random) % FUNCTIONS];
+        if (pdm_cinn_kernel_take(&number, fn, &kernel) != PDM_OK ||
+            memcmp(pdm_cinn_kernel_image(kernel), &fn->num_exprs, sizeof fn->num_exprs) != 0)
+            return arg;
+        pdm_cinn_kernel_release(kernel);
+        if (t % 50 == 0)
+            pdm_cinn_kernels_trim();
+    }
+    return NULL;
+}
+
+/* Each function is made once, whoever wants it; then it is there, or on disk. */
+START_TEST(threads)
+{
+    enum { THREADS = 6 };
+    pthread_t ids[THREADS];
+    void *bad;
+
+    for (int i = 0; i < FUNCTIONS; i++) {
+        form f = plain;
+        f.extent = 100 + i;
+        f.same = i % 2;
+        functions[i] = make(&f);
+    }
+    atomic_store(&made, 0);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&ids[i], NULL, take_and_release, (void *)(i + 1)), 0);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(ids[i], &bad), 0);
+        ck_assert_ptr_null(bad);
+    }
+    ck_assert_uint_eq(atomic_load(&made), FUNCTIONS);
+    pdm_cinn_kernels_trim();
+    for (int i = 0; i < FUNCTIONS; i++)
+        pdm_loop_fn_destroy(functions[i]);
+    ck_assert_str_eq(notes(), "");
+}
+END_TEST
+
 /* Objects with any byte changed, or cut off, are loaded or refused; nothing else happens. */
 START_TEST(hostile_objects)
 {
@@ -507,6 +591,7 @@ Suite *pdm_suite_cache(void)
     tcase_add_test(files, distrusted);
     tcase_add_test(files, off);
     tcase_add_test(files, shared);
+    tcase_add_test(files, threads);
     suite_add_tcase(s, files);
     return s;
 }
