@@ -661,12 +661,14 @@ pdm_status pdm_cinn_group_module(pdm_ir_module *module, const pdm_cinn_group_opt
 {
     grouping g = {.module = module, .single = options && options->single,
                   .has_kernel = options ? options->has_kernel : NULL};
-    const pdm_status status = group_block(&g, module->block);
+    pdm_status status = group_block(&g, module->block);
 
     pdm_map_deinit(&g.constants);
     pdm_map_deinit(&g.index);
     PDM_VEC_FREE(&g.apart);
     PDM_VEC_FREE(&g.users);
     PDM_VEC_FREE(&g.producers);
+    if (status == PDM_OK)
+        status = pdm_cinn_note_dims(module);
     return status;
 }

@@ -25,6 +25,7 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/gpu.h \
 	src/cinn/group.c \
 	src/cinn/group.h \
+	src/cinn/group_dims.c \
 	src/cinn/group_print.c \
 	src/cinn/group_summary.c \
 	src/cinn/lower.c \

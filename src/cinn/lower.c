@@ -152,6 +152,13 @@ static const pdm_loop_expr *input_dim(pdm_cinn_lower *l, uint32_t input, uint32_
         return find(l, l->inputs[m->input])->shape.dims[m->axis];
     if (actual == 0 || actual == 1 || l->fixed || (declared >= 0 && declared == actual))
         return pdm_loop_index(l->fn, actual);
+    pdm_cinn_noted known;
+    if (pdm_cinn_noted_dim(l->group, l->inputs, input, axis, &known)) {
+        if (known.is_number && (!l->actual || actual == known.number))
+            return pdm_loop_index(l->fn, known.number);
+        if (!known.is_number && (!l->actual || actual == l->actual[known.input].dims[known.axis]))
+            return find(l, l->inputs[known.input])->shape.dims[known.axis];
+    }
     l->symbols[l->fn->symbols.n] = actual;
     return pdm_loop_add_symbol(l->fn, input, axis);
 }

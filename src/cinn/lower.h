@@ -29,6 +29,20 @@ bool pdm_cinn_is_group(const pdm_ir_op *op);
  * them. out has room for PDM_CINN_MAX_INPUTS; the count, or SIZE_MAX when there are more. */
 size_t pdm_cinn_group_inputs(const pdm_ir_op *group, const pdm_ir_value **out);
 
+/* Note at each group of a module what shapes tell about its inputs (ir/shapes.h). */
+PDM_MUST_USE pdm_status pdm_cinn_note_dims(pdm_ir_module *module);
+
+/* A dim that is noted to be a number, or the same as another one before it. Sizes at run time are to be
+ * compared with it all the same. */
+typedef struct pdm_cinn_noted {
+    bool is_number;
+    int64_t number;
+    uint32_t input, axis;
+} pdm_cinn_noted;
+/* False: nothing is noted. */
+bool pdm_cinn_noted_dim(const pdm_ir_op *group, const pdm_ir_value *const *inputs, uint32_t input,
+                        uint32_t axis, pdm_cinn_noted *out);
+
 /*
  * Lower a group (cinn_op.group) for inputs of such shapes, one an input; NULL: for shapes as
  * declared, taken to fit. PDM_UNSUPPORTED: the shapes do not fit or it cannot be done; the ops one
