@@ -567,7 +567,8 @@ pdm_status pdm_ir_shapes_find(const pdm_ir_module *module, pdm_ir_shapes **out_s
             walk_op(s, &scratch, op);
     }
     pdm_arena_deinit(&scratch);
-    settle_all(s);
+    if (s->status == PDM_OK && s->dims.status == PDM_OK)
+        settle_all(s); /* else values may be without their shapes */
     const pdm_status status = s->status != PDM_OK ? s->status : s->dims.status;
     if (status != PDM_OK) {
         pdm_ir_shapes_destroy(s);
