@@ -14,4 +14,10 @@
 #define LT(a, b)      B(LT, a, b)
 #define IF(c, a, b)   pdm_loop_select(fn, c, a, b)
 
+/* Halves are calculated with as float32: what is made of them is rounded when it is a value of the program. */
+static inline const pdm_loop_expr *pdm_loop_wide(pdm_loop_fn *fn, const pdm_loop_expr *e)
+{
+    return e && pdm_loop_is_half(e->dtype) ? pdm_loop_cast(fn, PDM_F32, e) : e;
+}
+
 #endif

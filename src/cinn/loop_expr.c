@@ -130,6 +130,8 @@ static int64_t wrap(pdm_dtype dtype, int64_t value)
 
 const pdm_loop_expr *pdm_loop_number(pdm_loop_fn *fn, pdm_dtype dtype, double value)
 {
+    if (pdm_loop_is_half(dtype))
+        return pdm_loop_cast(fn, dtype, pdm_loop_float(fn, PDM_F32, value));
     if (pdm_dtype_is_float(dtype))
         return pdm_loop_float(fn, dtype, value);
     if (dtype == PDM_BOOL)
@@ -507,6 +509,10 @@ const pdm_loop_expr *pdm_loop_cast(pdm_loop_fn *fn, pdm_dtype dtype, const pdm_l
 {
     if (!a || a->dtype == dtype)
         return a;
+    /* To and from halves by way of float32. */
+    if ((pdm_loop_is_half(dtype) || pdm_loop_is_half(a->dtype)) && dtype != PDM_F32 &&
+        a->dtype != PDM_F32)
+        return pdm_loop_cast(fn, dtype, pdm_loop_cast(fn, PDM_F32, a));
     const pdm_loop_expr e = {.kind = PDM_LOOP_CAST, .dtype = dtype, .num_args = 1};
     return intern(fn, &e, &a);
 }

@@ -22,6 +22,11 @@
 #include "base/status.h"
 #include "base/vec.h"
 
+static inline bool pdm_loop_is_half(pdm_dtype dtype)
+{
+    return dtype == PDM_F16 || dtype == PDM_BF16;
+}
+
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 typedef enum pdm_loop_expr_kind {

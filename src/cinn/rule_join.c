@@ -178,7 +178,7 @@ E pdm_cinn_element_add_n(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indice
 
     for (uint32_t i = 1; sum && i < pdm_cinn_num_tensors(op); i++) {
         const E x = pdm_cinn_element(l, pdm_cinn_tensor(op, i), indices);
-        sum = x ? ADD(sum, x) : NULL;
+        sum = x ? pdm_loop_cast(fn, x->dtype, ADD(pdm_loop_wide(fn, sum), pdm_loop_wide(fn, x))) : NULL;
     }
     return sum;
 }

@@ -140,11 +140,12 @@ const pdm_loop_expr *pdm_cinn_element_pointwise(pdm_cinn_lower *l, const pdm_ir_
             at[d] = pdm_loop_is_int(shape->dims[d], 1) ? pdm_loop_index(pdm_cinn_fn(l), 0)
                                                        : indices[out->rank - shape->rank + d];
         }
-        x[i] = pdm_cinn_element(l, value, at);
+        x[i] = pdm_loop_wide(pdm_cinn_fn(l), pdm_cinn_element(l, value, at));
         if (!x[i])
             return NULL;
     }
-    return rule->value(pdm_cinn_fn(l), op, x);
+    return pdm_loop_cast(pdm_cinn_fn(l), pdm_ir_op_result(op, 0)->type->dtype,
+                         rule->value(pdm_cinn_fn(l), op, x));
 }
 
 /* ---- formulas -------------------------------------------------------------------------------- */

@@ -6,10 +6,10 @@
 
 #include "cinn/rules.h"
 
+#include "cinn/formula.h"
+
 typedef const pdm_loop_expr *E;
 
-#define U(code, a)    pdm_loop_unary(fn, PDM_LOOP_##code, a)
-#define B(code, a, b) pdm_loop_binary(fn, PDM_LOOP_##code, a, b)
 #define N(dtype, v)   pdm_loop_number(fn, dtype, v)
 
 static const pdm_ir_value *operand(const pdm_ir_op *op)
@@ -20,6 +20,19 @@ static const pdm_ir_value *operand(const pdm_ir_op *op)
 static uint32_t rank_of(const pdm_ir_op *op)
 {
     return operand(op)->type->rank;
+}
+
+/* The type that is calculated in. */
+static pdm_dtype wide_type(const pdm_ir_op *op)
+{
+    const pdm_dtype dtype = operand(op)->type->dtype;
+
+    return pdm_loop_is_half(dtype) ? PDM_F32 : dtype;
+}
+
+static E element(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    return pdm_loop_wide(pdm_cinn_fn(l), pdm_cinn_element(l, operand(op), indices));
 }
 
 static bool mark_axis(int64_t axis, uint32_t rank, bool *reduced)
@@ -121,7 +134,7 @@ static pdm_dtype sum_type(const pdm_ir_op *op, const bool *reduced)
         return pdm_ir_op_result(op, 0)->type->dtype;
     for (uint32_t d = 0; d < rank_of(op); d++)
         all = all && reduced[d];
-    return all ? PDM_F64 : operand(op)->type->dtype;
+    return all && !pdm_loop_is_half(operand(op)->type->dtype) ? PDM_F64 : wide_type(op);
 }
 
 bool pdm_cinn_part_sum(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, pdm_cinn_part *out)
@@ -138,7 +151,7 @@ bool pdm_cinn_part_sum(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, 
 static bool extreme(const pdm_ir_op *op, pdm_cinn_combine combine, pdm_cinn_part *out)
 {
     out->combine = combine;
-    out->dtype = is_float(op) ? operand(op)->type->dtype : PDM_I64;
+    out->dtype = is_float(op) ? wide_type(op) : PDM_I64;
     return axes_of(op, out->reduced);
 }
 
@@ -159,7 +172,7 @@ bool pdm_cinn_part_min(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, 
 E pdm_cinn_term_plain(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices)
 {
     (void)number;
-    return pdm_cinn_element(l, operand(op), indices);
+    return element(l, op, indices);
 }
 
 /* A part at the place of an element of the result. */
@@ -255,7 +268,7 @@ bool pdm_cinn_part_wide_sum(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t num
 E pdm_cinn_term_p_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, operand(op), indices));
+    const E x = pdm_loop_cast(fn, PDM_F64, element(l, op, indices));
 
     (void)number;
     if (!x)
@@ -280,13 +293,13 @@ bool pdm_cinn_part_logsumexp(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t nu
 {
     (void)l;
     return part_as(op, number == 0 ? PDM_CINN_MAX : PDM_CINN_SUM,
-                   number == 0 ? operand(op)->type->dtype : PDM_F64, out);
+                   number == 0 ? wide_type(op) : PDM_F64, out);
 }
 
 E pdm_cinn_term_logsumexp(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = pdm_cinn_element(l, operand(op), indices);
+    const E x = element(l, op, indices);
     const E largest = number == 0 ? NULL : pdm_cinn_part_value(l, op, 0, indices);
 
     if (number == 0)
@@ -355,7 +368,7 @@ bool pdm_cinn_shape_arg(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *
 /* 0: the largest (smallest), which NaN never is; 1: the first place where it stands. */
 static bool arg_part(const pdm_ir_op *op, uint32_t number, bool largest, pdm_cinn_part *out)
 {
-    const pdm_dtype wide = is_float(op) ? operand(op)->type->dtype : PDM_I64;
+    const pdm_dtype wide = is_float(op) ? wide_type(op) : PDM_I64;
     uint32_t axis;
 
     out->dtype = number == 0 ? wide : PDM_I64;
@@ -380,7 +393,7 @@ E pdm_cinn_term_arg(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, con
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     bool reduced[PDM_MAX_RANK];
     uint32_t axis;
-    const E x = pdm_cinn_element(l, operand(op), indices);
+    const E x = element(l, op, indices);
 
     if (number == 0 || !x || !arg_axis(op, reduced, &axis))
         return number == 0 ? x : NULL;
@@ -429,7 +442,7 @@ bool pdm_cinn_part_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t numb
 {
     (void)l;
     out->combine = number == 0 ? PDM_CINN_LARGER : number == 1 ? PDM_CINN_KEEP : PDM_CINN_SUM;
-    out->dtype = number < 2 ? operand(op)->type->dtype : PDM_F64;
+    out->dtype = number < 2 ? wide_type(op) : PDM_F64;
     return number == 1 || mark_axis((int64_t)pdm_cinn_attr(op, "axis", -1), rank_of(op), out->reduced);
 }
 
@@ -439,7 +452,7 @@ bool pdm_cinn_part_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t 
 {
     (void)l;
     out->combine = number == 0 ? PDM_CINN_LARGER : PDM_CINN_SUM;
-    out->dtype = number == 0 ? operand(op)->type->dtype : PDM_F64;
+    out->dtype = number == 0 ? wide_type(op) : PDM_F64;
     return mark_axis((int64_t)pdm_cinn_attr(op, "axis", -1), rank_of(op), out->reduced);
 }
 
@@ -447,7 +460,7 @@ bool pdm_cinn_part_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t 
 static E below_largest(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = pdm_cinn_element(l, operand(op), indices);
+    const E x = element(l, op, indices);
     const E largest = pdm_cinn_part_value(l, op, 0, indices);
 
     return x && largest ? B(MAX, N(x->dtype, -64), B(MIN, N(x->dtype, 0), B(SUB, x, largest)))
@@ -466,7 +479,7 @@ E pdm_cinn_term_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
 {
     if (number == 2)
         return pdm_cinn_part_value(l, op, 1, indices);
-    return number == 0 ? pdm_cinn_element(l, operand(op), indices) : exponential(l, op, indices);
+    return number == 0 ? element(l, op, indices) : exponential(l, op, indices);
 }
 
 E pdm_cinn_element_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
@@ -475,7 +488,10 @@ E pdm_cinn_element_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indi
     const E e = pdm_cinn_part_value(l, op, 1, indices);
     const E sum = pdm_cinn_part_value(l, op, 2, indices);
 
-    return e && sum ? B(MUL, e, pdm_loop_cast(fn, e->dtype, B(DIV, N(PDM_F64, 1), sum))) : NULL;
+    if (!e || !sum)
+        return NULL;
+    return pdm_loop_cast(fn, operand(op)->type->dtype,
+                         B(MUL, e, pdm_loop_cast(fn, e->dtype, B(DIV, N(PDM_F64, 1), sum))));
 }
 
 /* Exponentials are double in its sum, but not what they are of. */
@@ -485,7 +501,7 @@ E pdm_cinn_term_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t num
     const E below = number == 0 ? NULL : below_largest(l, op, indices);
 
     if (number == 0)
-        return pdm_cinn_element(l, operand(op), indices);
+        return element(l, op, indices);
     return below ? U(EXP, pdm_loop_cast(fn, PDM_F64, below)) : NULL;
 }
 
@@ -494,7 +510,10 @@ E pdm_cinn_element_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, const E *
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     const E sum = pdm_cinn_part_value(l, op, 1, indices), below = below_largest(l, op, indices);
 
-    return sum && below ? B(SUB, below, pdm_loop_cast(fn, below->dtype, U(LOG, sum))) : NULL;
+    if (!sum || !below)
+        return NULL;
+    return pdm_loop_cast(fn, operand(op)->type->dtype,
+                         B(SUB, below, pdm_loop_cast(fn, below->dtype, U(LOG, sum))));
 }
 
 /* ---- layer normalization --------------------------------------------------------------------- */
@@ -567,7 +586,7 @@ static E average(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const 
 static E distance(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = pdm_cinn_element(l, operand(op), indices), mean = average(l, op, 0, indices);
+    const E x = element(l, op, indices), mean = average(l, op, 0, indices);
 
     return x && mean ? B(SUB, pdm_loop_cast(fn, PDM_F64, x), mean) : NULL;
 }
@@ -578,7 +597,7 @@ E pdm_cinn_term_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t numb
     pdm_loop_fn *fn = pdm_cinn_fn(l);
 
     if (number == 0)
-        return pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, operand(op), indices));
+        return pdm_loop_cast(fn, PDM_F64, element(l, op, indices));
     const E d = distance(l, op, indices);
     return d ? B(MUL, d, d) : NULL;
 }
@@ -660,7 +679,7 @@ static E plane_average(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, 
 static E plane_distance(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = pdm_cinn_element(l, operand(op), indices), mean = plane_average(l, op, 0, indices);
+    const E x = element(l, op, indices), mean = plane_average(l, op, 0, indices);
 
     return x && mean ? B(SUB, pdm_loop_cast(fn, PDM_F64, x), mean) : NULL;
 }
@@ -671,7 +690,7 @@ E pdm_cinn_term_instance_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t n
     pdm_loop_fn *fn = pdm_cinn_fn(l);
 
     if (number == 0)
-        return pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, operand(op), indices));
+        return pdm_loop_cast(fn, PDM_F64, element(l, op, indices));
     const E d = plane_distance(l, op, indices);
     return d ? B(MUL, d, d) : NULL;
 }

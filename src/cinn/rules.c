@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define BIT(dtype) (1U << (dtype))
-#define FLOATS     (BIT(PDM_F32) | BIT(PDM_F64))
+#define SINGLES    (BIT(PDM_F32) | BIT(PDM_F64))
+#define FLOATS     (SINGLES | BIT(PDM_F16) | BIT(PDM_BF16))
 #define WHOLE      (BIT(PDM_I8) | BIT(PDM_U8) | BIT(PDM_I16) | BIT(PDM_I32) | BIT(PDM_I64))
 #define INTS       (WHOLE | BIT(PDM_BOOL))
 #define NUMBERS    (WHOLE | FLOATS)

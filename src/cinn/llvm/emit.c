@@ -50,7 +50,10 @@ static LLVMTypeRef scalar_type(emitter *e, pdm_dtype dtype)
     case PDM_U8:
         return e->i8;
     case PDM_I16:
+    case PDM_BF16: /* its bits: it is only moved, and cast */
         return LLVMInt16TypeInContext(e->context);
+    case PDM_F16:
+        return LLVMHalfTypeInContext(e->context);
     case PDM_I32:
         return e->i32;
     case PDM_I64:
@@ -392,11 +395,45 @@ static LLVMValueRef float_to_int(emitter *e, pdm_dtype to, pdm_dtype from, LLVMV
     return wide || to == PDM_I32 ? v : LLVMBuildTrunc(m, v, type_of(e, to), "");
 }
 
+/* To the nearest, halves to even; NaN stays one. */
+static LLVMValueRef to_half(emitter *e, pdm_dtype to, LLVMValueRef a)
+{
+    LLVMTypeRef i32 = type_of(e, PDM_I32);
+    LLVMBuilderRef m = e->builder;
+
+    if (to == PDM_F16)
+        return LLVMBuildFPTrunc(m, a, type_of(e, to), "");
+    LLVMValueRef sixteen = int_const(e, PDM_I32, 16), one = int_const(e, PDM_I32, 1);
+    LLVMValueRef bits = LLVMBuildBitCast(m, a, i32, "");
+    LLVMValueRef odd = LLVMBuildAnd(m, LLVMBuildLShr(m, bits, sixteen, ""), one, "");
+    LLVMValueRef half = LLVMBuildAdd(m, odd, int_const(e, PDM_I32, 0x7fff), "");
+    LLVMValueRef rounded = LLVMBuildAdd(m, bits, half, "");
+    LLVMValueRef quiet = LLVMBuildOr(m, bits, int_const(e, PDM_I32, 0x400000), "");
+    LLVMValueRef is_nan = LLVMBuildFCmp(m, LLVMRealUNO, a, a, "");
+    LLVMValueRef v = LLVMBuildSelect(m, is_nan, quiet, rounded, "");
+    return LLVMBuildTrunc(m, LLVMBuildLShr(m, v, sixteen, ""), type_of(e, to), "");
+}
+
+static LLVMValueRef from_half(emitter *e, pdm_dtype from, LLVMValueRef a)
+{
+    LLVMTypeRef f32 = type_of(e, PDM_F32);
+    LLVMBuilderRef m = e->builder;
+
+    if (from == PDM_F16)
+        return LLVMBuildFPExt(m, a, f32, "");
+    LLVMValueRef wide = LLVMBuildZExt(m, a, type_of(e, PDM_I32), "");
+    return LLVMBuildBitCast(m, LLVMBuildShl(m, wide, int_const(e, PDM_I32, 16), ""), f32, "");
+}
+
 static LLVMValueRef cast(emitter *e, pdm_dtype to, pdm_dtype from, LLVMValueRef a)
 {
     LLVMBuilderRef m = e->builder;
     LLVMTypeRef type = type_of(e, to);
 
+    if (pdm_loop_is_half(to))
+        return to_half(e, to, a);
+    if (pdm_loop_is_half(from))
+        return from_half(e, from, a);
     if (to == PDM_BOOL && pdm_dtype_is_float(from))
         return LLVMBuildFCmp(m, LLVMRealUNE, a, float_const(e, from, 0), "");
     if (to == PDM_BOOL)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tensor.h"
 #include "cinn/backend.h"
 
 typedef union number {
@@ -39,6 +40,10 @@ static number load(const void *data, pdm_dtype dtype, int64_t at)
         return (number){.i = ((const int16_t *)data)[at]};
     case PDM_I32:
         return (number){.i = ((const int32_t *)data)[at]};
+    case PDM_F16:
+        return (number){.f = (double)pdm_f16_to_float(((const uint16_t *)data)[at])};
+    case PDM_BF16:
+        return (number){.f = (double)pdm_bf16_to_float(((const uint16_t *)data)[at])};
     case PDM_F32:
         return (number){.f = (double)((const float *)data)[at]};
     case PDM_F64:
@@ -61,6 +66,12 @@ static void store(void *data, pdm_dtype dtype, int64_t at, number v)
         break;
     case PDM_I32:
         ((int32_t *)data)[at] = (int32_t)v.i;
+        break;
+    case PDM_F16:
+        ((uint16_t *)data)[at] = pdm_float_to_f16((float)v.f);
+        break;
+    case PDM_BF16:
+        ((uint16_t *)data)[at] = pdm_float_to_bf16((float)v.f);
         break;
     case PDM_F32:
         ((float *)data)[at] = (float)v.f;
@@ -92,6 +103,12 @@ static number narrow(pdm_dtype dtype, number v)
         break;
     case PDM_I32:
         v.i = (int32_t)v.i;
+        break;
+    case PDM_F16:
+        v.f = (double)pdm_f16_to_float(pdm_float_to_f16((float)v.f));
+        break;
+    case PDM_BF16:
+        v.f = (double)pdm_bf16_to_float(pdm_float_to_bf16((float)v.f));
         break;
     case PDM_F32:
         v.f = (double)(float)v.f;
