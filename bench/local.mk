@@ -32,5 +32,7 @@ EXTRA_DIST += \
 bench: all
 	$(top_srcdir)/bench/convert.py $(top_builddir)
 	$(top_srcdir)/bench/run.py $(top_builddir)
+	$(MAKE) $(AM_MAKEFLAGS) bench/bandwidth
+	PDM_MODULE_DIR='$(abs_top_builddir)/.libs' bench/bandwidth
 	$(top_srcdir)/bench/compile.py $(top_builddir)
 .PHONY: bench

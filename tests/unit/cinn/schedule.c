@@ -91,11 +91,41 @@ START_TEST(fused_loops_compute_the_same)
 }
 END_TEST
 
+/* y[a i + j] = 0 for i < 4, j < n: whether turns of i store elsewhere. */
+static bool stores_elsewhere(int64_t a, int64_t n)
+{
+    pdm_loop_fn *fn;
+
+    ck_assert_int_eq(pdm_loop_fn_create("digits", &fn), PDM_OK);
+    const pdm_loop_expr *dim = pdm_loop_index(fn, 100);
+    const uint32_t y = pdm_loop_add_buffer(fn, "y", PDM_LOOP_OUTPUT, PDM_I32, 1, &dim);
+    fn->num_vars = 2;
+    const pdm_loop_expr *at = pdm_loop_binary(fn, PDM_LOOP_MUL, pdm_loop_index(fn, a), pdm_loop_var(fn, 0));
+    at = pdm_loop_binary(fn, PDM_LOOP_ADD, at, pdm_loop_var(fn, 1));
+    pdm_loop_stmt *stmt = pdm_loop_store(fn, y, &at, pdm_loop_int(fn, PDM_I32, 0));
+    stmt = pdm_loop_for(fn, 1, pdm_loop_index(fn, n), stmt);
+    stmt = pdm_loop_for(fn, 0, pdm_loop_index(fn, 4), stmt);
+    const bool independent = pdm_loop_is_independent(fn, stmt);
+    pdm_loop_fn_destroy(fn);
+    return independent;
+}
+
+START_TEST(digits_do_not_overlap)
+{
+    ck_assert(stores_elsewhere(3, 3));
+    ck_assert(stores_elsewhere(8, 3));
+    ck_assert(!stores_elsewhere(2, 3)); /* 2 * 0 + 2 is 2 * 1 + 0 */
+    ck_assert(!stores_elsewhere(1, 4)); /* two digits of one factor */
+    ck_assert(!stores_elsewhere(0, 4));
+}
+END_TEST
+
 Suite *pdm_suite_schedule(void)
 {
     Suite *suite = suite_create("schedule");
     TCase *tcase = tcase_create("schedule");
 
+    tcase_add_test(tcase, digits_do_not_overlap);
     tcase_add_loop_test(tcase, fused_loops_compute_the_same, 0, 80);
     suite_add_tcase(suite, tcase);
     return suite;
