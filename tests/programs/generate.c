@@ -145,6 +145,19 @@ static bool fit_together(const gen *g, const item *a, const item *b)
     return true;
 }
 
+/* Each dim of y is one, or that of x. */
+static bool widens_to(const gen *g, const item *y, const item *x)
+{
+    for (int s = 0; s < g->p->num_sets; s++) {
+        for (int i = 1; i <= rank_of(y); i++) {
+            const int64_t n = size_of(y, s, rank_of(y) - i);
+            if (i > rank_of(x) || (n != 1 && n != size_of(x, s, rank_of(x) - i)))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 #define ATTRS(...) (const pdm_ir_make_attr[]){__VA_ARGS__, {NULL, NULL}}
@@ -1315,7 +1328,7 @@ static void others(gen *g)
         break;
     case 1:
         if (beside(g, &x, draw_dtype(g, REALS | WIDE), &y) && rank_of(&y) > 0 && rank_of(&y) <= rank_of(&x) &&
-            put2(g, "pd_op.expand_as", &y, &x, NO_ATTRS, &z) && same_sizes(g, &z, &x))
+            widens_to(g, &y, &x) && put2(g, "pd_op.expand_as", &y, &x, NO_ATTRS, &z) && same_sizes(g, &z, &x))
             keep(g, &z);
         break;
     case 2:
