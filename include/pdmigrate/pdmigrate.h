@@ -327,8 +327,10 @@ typedef enum pdm_kernels {
 typedef enum pdm_compiler {
     PDM_COMPILER_OFF,      /* nothing is compiled */
     PDM_COMPILER_REFERENCE, /* compiled code is interpreted, slowly: to judge others by */
-    PDM_COMPILER_LLVM      /* machine code. Where the module for it is missing, a warning tells so and
+    PDM_COMPILER_LLVM,     /* machine code. Where the module for it is missing, a warning tells so and
                               nothing is compiled */
+    PDM_COMPILER_CUDA      /* groups are run by a GPU of NVIDIA, with its driver and NVRTC; without
+                              them a warning tells what is missing, and LLVM is used */
 } pdm_compiler;
 
 typedef struct pdm_plan_options {

@@ -105,7 +105,7 @@ static pdm_status create(const pdm_model *model, const pdm_legacy_run_options *o
     if (!model || !out_runner || model->kind != PDM_MODEL_LEGACY)
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
-    if (given.compiler > PDM_COMPILER_LLVM)
+    if (given.compiler > PDM_COMPILER_CUDA)
         return PDM_INVALID_ARG;
     pdm_legacy_runner *r = calloc(1, sizeof *r);
     if (!r)

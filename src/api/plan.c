@@ -46,6 +46,8 @@ const char *pdm_api_backend(pdm_compiler compiler)
         return "ref";
     case PDM_COMPILER_LLVM:
         return "llvm";
+    case PDM_COMPILER_CUDA:
+        return "cuda";
     }
     return NULL;
 }
@@ -67,7 +69,7 @@ pdm_status pdm_api_plan_create(const pdm_model *model, const pdm_plan_options *o
         return PDM_INVALID_ARG;
     PDM_API_OPTIONS(given, options);
     if ((given.num_fetch > 0 && !given.fetch) || given.kernels > PDM_KERNELS_FAST ||
-        given.compiler > PDM_COMPILER_LLVM)
+        given.compiler > PDM_COMPILER_CUDA)
         return PDM_INVALID_ARG;
     pdm_diag_sink sink = pdm_api_sink(model->context);
     pdm_plan *plan = calloc(1, sizeof *plan);

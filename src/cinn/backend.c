@@ -196,6 +196,10 @@ const pdm_cinn_backend *pdm_cinn_backend_find(const char *name, const char **out
     }
     if (!strcmp(name, "ref"))
         return &pdm_cinn_backend_ref;
+    if (!strcmp(name, "cuda")) {
+        *out_reason = pdm_cinn_backend_cuda.why_not();
+        return *out_reason ? NULL : &pdm_cinn_backend_cuda;
+    }
     if (strcmp(name, "llvm") != 0) {
         *out_reason = "there is no such backend";
         return NULL;

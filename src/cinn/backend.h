@@ -11,6 +11,19 @@
 
 #include "cinn/loop_ir.h"
 
+/* A device with memory of its own: addresses are not those of the process. What is asked for is done
+ * in that order. */
+typedef struct pdm_cinn_device {
+    PDM_MUST_USE pdm_status (*alloc)(size_t bytes, void **out);
+    void (*free)(void *at, size_t bytes);
+    PDM_MUST_USE pdm_status (*put)(void *to, const void *from, size_t bytes);
+    PDM_MUST_USE pdm_status (*get)(void *to, const void *from, size_t bytes); /* waits for it */
+    /* All nests of a function like the one that the image was made of. buffers: of the device. */
+    PDM_MUST_USE pdm_status (*launch)(const void *image, const pdm_loop_fn *fn,
+                                      void *const *buffers, const int64_t *symbols);
+    const char *(*error)(void); /* what failed last in this thread */
+} pdm_cinn_device;
+
 typedef struct pdm_cinn_backend {
     int version; /* PDM_CINN_BACKEND_VERSION that it was built with */
     const char *identity; /* of modules: PDM_CINN_MODULE_IDENTITY that it was built with */
@@ -39,6 +52,7 @@ typedef struct pdm_cinn_backend {
                                     void **out_image);
     /* Of modules: why nothing can be made at all (text that stays); NULL when it can. */
     const char *(*why_not)(void);
+    const pdm_cinn_device *device; /* there is no `run` then; NULL: data are the process's */
 } pdm_cinn_backend;
 
 enum { PDM_CINN_BACKEND_VERSION = 2 };
@@ -47,7 +61,7 @@ enum { PDM_CINN_BACKEND_VERSION = 2 };
 #define PDM_CINN_MODULE_ENTRY "pdm_cinn_module"
 typedef const pdm_cinn_backend *(*pdm_cinn_module_fn)(void);
 
-extern const pdm_cinn_backend pdm_cinn_backend_ref;
+extern const pdm_cinn_backend pdm_cinn_backend_ref, pdm_cinn_backend_cuda;
 
 /* Make a few more backends known, before any is looked for: for tests. */
 void pdm_cinn_backend_add(const pdm_cinn_backend *backend);

@@ -57,6 +57,9 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/cache.h \
 	src/cinn/calls.c \
 	src/cinn/calls.h \
+	src/cinn/cuda/cuda.c \
+	src/cinn/cuda/driver.c \
+	src/cinn/cuda/driver.h \
 	src/cinn/cuda/nvrtc.c \
 	src/cinn/cuda/nvrtc.h \
 	src/cinn/cuda/print.c \

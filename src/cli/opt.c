@@ -329,8 +329,10 @@ static int take_compiler(cli_report *report, cli_options *out)
         out->compiler = PDM_COMPILER_LLVM;
     else if (!strcmp(text, "ref"))
         out->compiler = PDM_COMPILER_REFERENCE;
+    else if (!strcmp(text, "cuda"))
+        out->compiler = PDM_COMPILER_CUDA;
     else
-        return cli_usage(report, "it is off, llvm or ref", "--compile %s is not known", text);
+        return cli_usage(report, "it is off, llvm, cuda or ref", "--compile %s is not known", text);
     return 0;
 }
 

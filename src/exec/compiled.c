@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "cinn/kernels.h"
@@ -299,7 +300,123 @@ static pdm_status run_nests(const pdm_exec_group *group, const variant *v, pdm_k
     return (pdm_status)atomic_load(&job.status);
 }
 
-pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, bool *out_done)
+/* ---- on a device ----------------------------------------------------------------------------- */
+
+typedef struct device_job {
+    const pdm_exec_group *group;
+    const variant *v;
+    pdm_k *k;
+    pdm_exec_mirror *mirror;
+    const int64_t *symbols;
+    void **data;     /* by buffer: memory of the device */
+    uint64_t *bytes; /* by buffer: of what this call took there; 0: nothing */
+} device_job;
+
+/* PDM_NOMEM: the device is full, or there is too much for it. */
+static pdm_status take_there(device_job *job)
+{
+    const pdm_loop_fn *fn = job->v->fn;
+    const pdm_cinn_device *device = job->group->backend->device;
+
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        const pdm_loop_buffer *buffer = &fn->buffers.v[i];
+        int64_t dims[PDM_MAX_RANK];
+        uint64_t bytes;
+        if (buffer->scope != PDM_LOOP_GLOBAL)
+            continue;
+        if (buffer->role == PDM_LOOP_INPUT) {
+            PDM_TRY(pdm_exec_mirror_take(job->mirror, job->group->op, &job->k->in[i]->tensor,
+                                         &job->data[i]));
+            continue;
+        }
+        if (!dims_of(buffer, job->symbols, dims, &bytes))
+            return PDM_NOMEM;
+        PDM_TRY(device->alloc(bytes, &job->data[i]));
+        job->bytes[i] = bytes + 1; /* one more, for those of 0 bytes */
+    }
+    return PDM_OK;
+}
+
+static void leave_there(const device_job *job)
+{
+    for (size_t i = 0; i < job->v->fn->buffers.n; i++) {
+        if (job->bytes[i])
+            job->group->backend->device->free(job->data[i], job->bytes[i] - 1);
+    }
+}
+
+/* Results get a place here that is filled when somebody asks. */
+static pdm_status hand_over(device_job *job)
+{
+    const pdm_loop_fn *fn = job->v->fn;
+    size_t output = 0;
+
+    for (size_t i = 0; i < fn->buffers.n; i++) {
+        const pdm_loop_buffer *buffer = &fn->buffers.v[i];
+        int64_t dims[PDM_MAX_RANK];
+        uint64_t bytes;
+        if (buffer->role != PDM_LOOP_OUTPUT)
+            continue;
+        if (!dims_of(buffer, job->symbols, dims, &bytes))
+            return pdm_k_fail(job->k, "a result is too large");
+        const void *here =
+            pdm_k_out(job->k, output++, buffer->dtype, (int)buffer->rank, dims);
+        if (!here)
+            return job->k->status;
+        if (bytes == 0)
+            continue;
+        PDM_TRY(pdm_exec_mirror_give(job->mirror, here, bytes, job->data[i]));
+        job->bytes[i] = 0;
+    }
+    return PDM_OK;
+}
+
+static pdm_status run_there(device_job *job, bool *out_done)
+{
+    const pdm_cinn_device *device = job->group->backend->device;
+    pdm_status status = take_there(job);
+
+    if (status == PDM_NOMEM)
+        return PDM_OK; /* it may be done here */
+    if (status == PDM_OK)
+        status = device->launch(pdm_cinn_kernel_image(job->v->kernel), job->v->fn, job->data,
+                                job->symbols);
+    if (status == PDM_UNSUPPORTED)
+        return PDM_OK;
+    if (status != PDM_OK)
+        return pdm_k_fail(job->k, "the device failed: %s", device->error());
+    *out_done = true;
+    return hand_over(job);
+}
+
+static pdm_status run_on_device(const pdm_exec_group *group, const variant *v, pdm_k *k,
+                                pdm_exec_mirror *mirror, const int64_t *symbols, bool *out_done)
+{
+    device_job job = {.group = group, .v = v, .k = k, .mirror = mirror, .symbols = symbols};
+
+    job.data = pdm_k_temp(k, v->fn->buffers.n * sizeof *job.data);
+    job.bytes = pdm_k_temp(k, v->fn->buffers.n * sizeof *job.bytes);
+    if (!job.data || !job.bytes)
+        return k->status;
+    memset(job.bytes, 0, v->fn->buffers.n * sizeof *job.bytes);
+    pdm_exec_mirror_lock(mirror);
+    const pdm_status status = run_there(&job, out_done);
+    leave_there(&job);
+    pdm_exec_mirror_unlock(mirror);
+    return status;
+}
+
+/* Indices are looked at here. */
+static pdm_status bring_guarded(const pdm_loop_fn *fn, const pdm_exec_group *group, const pdm_k *k,
+                                pdm_exec_mirror *mirror)
+{
+    for (size_t i = 0; i < fn->guards.n; i++)
+        PDM_TRY(pdm_exec_mirror_read(mirror, group->op, k->in[fn->guards.v[i].input]));
+    return PDM_OK;
+}
+
+pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, pdm_exec_mirror *mirror,
+                              bool *out_done)
 {
     pdm_cinn_actual actual[PDM_CINN_MAX_INPUTS];
     int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK];
@@ -310,8 +427,16 @@ pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, bool *out_done)
     if (!group->backend || !take_inputs(group, k, actual))
         return PDM_OK;
     PDM_TRY(find(group, actual, symbols, &v));
-    if (!v || !indices_fit(v->fn, k, symbols))
+    if (v && mirror)
+        PDM_TRY(bring_guarded(v->fn, group, k, mirror));
+    if (!v || !indices_fit(v->fn, k, symbols) || (group->backend->device && !mirror))
         return PDM_OK;
+    if (group->backend->device) {
+        PDM_TRY(run_on_device(group, v, k, mirror, symbols, out_done));
+        if (*out_done)
+            atomic_fetch_add_explicit(&group->compiled, 1, memory_order_relaxed);
+        return PDM_OK;
+    }
     void **data = pdm_k_temp(k, v->fn->buffers.n * sizeof *data);
     if (!data)
         return k->status;

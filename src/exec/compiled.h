@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "cinn/backend.h"
 #include "exec/kernel.h"
+#include "exec/mirror.h"
 #include "ir/ir.h"
 
 typedef struct pdm_exec_group pdm_exec_group;
@@ -22,8 +23,10 @@ void pdm_exec_group_destroy(pdm_exec_group *group); /* NULL is allowed */
 /* The values that it takes as operands. */
 const pdm_ir_value *const *pdm_exec_group_inputs(const pdm_exec_group *group, size_t *out_count);
 /* Compute all results of a call; *out_done is false when it has to be done op by op: shapes do not
- * fit, there is LoD to be handed on, or the backend cannot. Nothing has happened then. */
-PDM_MUST_USE pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, bool *out_done);
+ * fit, there is LoD to be handed on, or the backend cannot. Nothing has happened then. mirror: of the
+ * backend's device, if it has one. */
+PDM_MUST_USE pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, pdm_exec_mirror *mirror,
+                                           bool *out_done);
 
 /* Of all runs so far. */
 typedef struct pdm_exec_compile_stats {

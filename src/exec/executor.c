@@ -30,6 +30,7 @@ struct pdm_exec_session {
     const pdm_exec_plan *plan;
     pdm_exec_options options;
     pdm_exec_memory *memory;
+    pdm_exec_mirror *mirror; /* NULL: everything is computed here */
     pdm_value *values;     /* by slot */
     atomic_uint *users;    /* by slot: who will still touch it in this turn of its block */
     pdm_value **in, **out; /* what instructions see, see first_in and first_out */
@@ -97,6 +98,15 @@ static void *room_for(size_t count, size_t size)
     return calloc(count + 1, size);
 }
 
+/* Parameters stay on the device; folded constants are among them. */
+static pdm_status make_mirror(pdm_exec_session *s)
+{
+    PDM_TRY(pdm_exec_mirror_create(s->plan->device, s->options.trace, &s->mirror));
+    for (size_t i = 0; i < s->plan->num_params; i++)
+        PDM_TRY(pdm_exec_mirror_keep(s->mirror, s->plan->params[i].tensor.data));
+    return PDM_OK;
+}
+
 pdm_status pdm_exec_session_create(const pdm_exec_plan *plan, const pdm_exec_options *options,
                                    pdm_exec_session **out_session)
 {
@@ -125,6 +135,8 @@ pdm_status pdm_exec_session_create(const pdm_exec_plan *plan, const pdm_exec_opt
         status = make_lists(s);
     if (status == PDM_OK)
         status = pdm_exec_memory_create(plan->num_results, &s->memory);
+    if (status == PDM_OK && plan->device)
+        status = make_mirror(s);
     if (status != PDM_OK) {
         pdm_exec_session_destroy(s);
         return status;
@@ -173,6 +185,7 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
     free(s->pending);
     free(s->ready);
     pdm_exec_memory_destroy(s->memory);
+    pdm_exec_mirror_destroy(s->mirror);
     pdm_k_temp_pool_deinit(&s->temps);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -400,6 +413,8 @@ static pdm_status condition(pdm_exec_session *s, const pdm_exec_instr *instr, bo
 {
     const pdm_value *value = at(s, instr->in[0]);
 
+    if (s->mirror)
+        PDM_TRY(pdm_exec_mirror_read(s->mirror, instr->op, value));
     if (value && value->kind == PDM_VALUE_LIST) { /* no element is empty */
         *out = true;
         for (size_t i = 0; i < value->list.count; i++) {
@@ -455,7 +470,9 @@ static pdm_status run_group(pdm_exec_session *s, const pdm_exec_instr *instr, un
     pdm_k k = kernel_call(s, instr, &c, &rng);
     bool done;
 
-    pdm_status status = pdm_exec_group_run(instr->group, &k, &done);
+    pdm_status status = pdm_exec_group_run(instr->group, &k, s->mirror, &done);
+    if (s->mirror && s->options.trace && status == PDM_OK && done) /* for the time that it took */
+        status = s->plan->device->get(NULL, NULL, 0);
     pdm_exec_tell_notes(s->sink, &s->lock);
     if (status == PDM_OK)
         status = k.status;
@@ -640,21 +657,46 @@ static pdm_status traced(pdm_exec_session *s, const pdm_exec_instr *instr, unsig
     return status;
 }
 
+/* All but groups are done here. */
+static pdm_status bring_here(pdm_exec_session *s, const pdm_exec_instr *instr)
+{
+    for (uint32_t i = 0; i < instr->num_in; i++)
+        PDM_TRY(pdm_exec_mirror_read(s->mirror, instr->op, at(s, instr->in[i])));
+    return PDM_OK;
+}
+
+/* What has regions did not write itself. */
+static void leave_here(pdm_exec_session *s, const pdm_exec_instr *instr)
+{
+    for (uint32_t i = 0; instr->kind == PDM_EXEC_KERNEL && i < instr->num_out; i++)
+        pdm_exec_mirror_wrote(s->mirror, at(s, instr->out[i]));
+}
+
 /* Values that this instruction was the last to touch go. */
 static void release(pdm_exec_session *s, const pdm_exec_instr *instr)
 {
     for (uint32_t i = 0; i < instr->num_touched; i++) {
         const uint32_t slot = instr->touched[i];
-        if (s->plan->users[slot] > 0 &&
-            atomic_fetch_sub_explicit(&s->users[slot], 1, memory_order_acq_rel) == 1)
-            pdm_value_deinit(at(s, slot));
+        if (s->plan->users[slot] == 0 ||
+            atomic_fetch_sub_explicit(&s->users[slot], 1, memory_order_acq_rel) != 1)
+            continue;
+        pdm_value *value = at(s, slot);
+        if (s->mirror && value && value->kind == PDM_VALUE_TENSOR && value->tensor.buffer &&
+            !pdm_tensor_is_shared(&value->tensor))
+            pdm_exec_mirror_wrote(s->mirror, value); /* nobody will ask for it any more */
+        pdm_value_deinit(value);
     }
 }
 
 static pdm_status run_instr(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     PDM_TRY(check_cancel(s));
+    const bool mirrored = s->mirror && instr->kind != PDM_EXEC_GROUP;
+    if (mirrored)
+        PDM_TRY(bring_here(s, instr));
     PDM_TRY(s->options.trace ? traced(s, instr, depth) : dispatch(s, instr, depth));
+    if (mirrored)
+        leave_here(s, instr);
     release(s, instr);
     return PDM_OK;
 }
@@ -756,7 +798,12 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
     pdm_status status = bind_inputs(s);
     if (status == PDM_OK) {
         pdm_exec_memory_begin(s->memory, shapes);
+        if (s->mirror)
+            pdm_exec_mirror_begin(s->mirror);
         status = run_block(s, s->plan->top, 0);
+        for (size_t i = 0; s->mirror && status == PDM_OK && i < s->plan->num_outputs; i++)
+            status = pdm_exec_mirror_read(s->mirror, s->plan->module->op,
+                                          at(s, s->plan->outputs[i].slot));
         if (status != PDM_OK)
             clear_block(s, s->plan->top);
         clear_stacks(s);

@@ -19,6 +19,8 @@ libpdm_exec_la_SOURCES = \
 	src/exec/kernel_table.c \
 	src/exec/memory.c \
 	src/exec/memory.h \
+	src/exec/mirror.c \
+	src/exec/mirror.h \
 	src/exec/no_kernel.c \
 	src/exec/no_kernel.def \
 	src/exec/no_kernel.h \

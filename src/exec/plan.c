@@ -713,6 +713,13 @@ static void find_backend(builder *b, const char *name)
     const char *reason;
 
     b->backend = pdm_cinn_backend_find(name, &reason);
+    if (!b->backend && !strcmp(name, "cuda")) {
+        pdm_diag(b->sink, PDM_D_COMPILE_NOTE, NULL, NULL,
+                 "everything is computed by the processor: %s", reason);
+        name = "llvm";
+        b->backend = pdm_cinn_backend_find(name, &reason);
+    }
+    b->plan->device = b->backend ? b->backend->device : NULL;
     if (!b->backend)
         pdm_diag(b->sink, PDM_D_COMPILE_NOTE, NULL, NULL, "nothing is compiled (%s): %s", name,
                  reason);

@@ -11,6 +11,7 @@
 #include "exec/pool.h"
 
 typedef struct event {
+    const char *name; /* NULL: that of the op */
     const pdm_ir_op *op;
     uint64_t begin, end, bytes;
     unsigned depth, thread;
@@ -54,7 +55,18 @@ uint64_t pdm_exec_now(void)
 void pdm_exec_trace_add(pdm_exec_trace *trace, const pdm_ir_op *op, uint64_t begin, uint64_t end,
                         uint64_t bytes, unsigned depth)
 {
-    const event e = {op, begin, end, bytes, depth, pdm_pool_thread()};
+    pdm_exec_trace_add_named(trace, NULL, op, begin, end, bytes, depth);
+}
+
+static const char *name_of(const event *e)
+{
+    return e->name ? e->name : pdm_ir_op_name(e->op);
+}
+
+void pdm_exec_trace_add_named(pdm_exec_trace *trace, const char *name, const pdm_ir_op *op,
+                              uint64_t begin, uint64_t end, uint64_t bytes, unsigned depth)
+{
+    const event e = {name, op, begin, end, bytes, depth, pdm_pool_thread()};
 
     pthread_mutex_lock(&trace->lock);
     if (!PDM_VEC_PUSH(&trace->events, e))
@@ -84,7 +96,7 @@ static void put_shape(pdm_buf *buf, pdm_ir_type type)
 
 static void put_event(pdm_buf *buf, const event *e, uint64_t zero)
 {
-    const char *name = pdm_ir_op_name(e->op);
+    const char *name = name_of(e);
 
     pdm_buf_puts(buf, "{\"name\":");
     pdm_buf_json_string(buf, name, strlen(name));
@@ -152,8 +164,8 @@ pdm_status pdm_exec_trace_profile(const pdm_exec_trace *trace, pdm_exec_profile_
 
     for (size_t i = 0; i < trace->events.n; i++) {
         const event *e = &trace->events.v[i];
-        pdm_map_entry *entry = pdm_map_put(&index, e->op->info);
-        const pdm_exec_profile_row fresh = {.op = pdm_ir_op_name(e->op)};
+        pdm_map_entry *entry = pdm_map_put(&index, e->name ? (const void *)e->name : (const void *)e->op->info);
+        const pdm_exec_profile_row fresh = {.op = name_of(e)};
         if (!entry || (entry->value.num == 0 && !PDM_VEC_PUSH(&rows, fresh))) {
             pdm_map_deinit(&index);
             PDM_VEC_FREE(&rows);

@@ -17,6 +17,11 @@ uint64_t pdm_exec_now(void); /* nanoseconds on a clock that only goes forward */
 void pdm_exec_trace_add(pdm_exec_trace *trace, const pdm_ir_op *op, uint64_t begin, uint64_t end,
                         uint64_t bytes /* of results */, unsigned depth);
 
+/* The same under another name than that of the op. */
+void pdm_exec_trace_add_named(pdm_exec_trace *trace, const char *name /* stays */,
+                              const pdm_ir_op *op, uint64_t begin, uint64_t end, uint64_t bytes,
+                              unsigned depth);
+
 /* The timeline as the Chrome trace format has it; ops belong to modules that must still be there.
  */
 void pdm_exec_trace_print(const pdm_exec_trace *trace, pdm_buf *buf);

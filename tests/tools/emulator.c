@@ -458,6 +458,19 @@ static void add_bounds(const char *name, int len, const char *open, pdm_buf *out
     pdm_buf_puts(out, "}\n");
 }
 
+static void add_kinds(const char *name, int len, const char *open, pdm_buf *out)
+{
+    parameter p;
+
+    pdm_buf_printf(out, "const bool %.*s_pointers[] = {", len, name);
+    for (const char *at = open + 1; *at && *at != ')';) {
+        const char *end = next_parameter(at, &p);
+        pdm_buf_puts(out, p.pointer ? "true, " : "false, ");
+        at = *end == ',' ? end + 1 : end;
+    }
+    pdm_buf_puts(out, "false};\n");
+}
+
 /* Each name of a parameter once. Declaring it again would be an error only with a value. */
 static void add_regions(const char *open, pdm_buf *out)
 {
@@ -493,6 +506,7 @@ static void each_kernel(const char *text, bool regions, pdm_buf *out)
         add_bounds(name, len, open, out);
         pdm_buf_printf(out, "const bool %.*s_waits = %d;\n\n", len, name,
                        text_waits(open, next ? next : open + strlen(open)));
+        add_kinds(name, len, open, out);
     }
 }
 
@@ -550,7 +564,9 @@ bool emulator_find(void *library, const char *name, emulator_kernel *out)
     const bool *waits = symbol_of(library, name, "_waits");
     const unsigned *count = symbol_of(library, name, "_arguments");
 
-    if (!thread || !bounds || !entry || !waits || !count)
+    out->pointers = symbol_of(library, name, "_pointers");
+
+    if (!thread || !bounds || !entry || !waits || !count || !out->pointers)
         return false;
     memcpy(&out->thread, &thread, sizeof thread);
     memcpy(&out->bounds, &bounds, sizeof bounds);

@@ -22,6 +22,7 @@ typedef struct emulator_kernel {
     void (*bounds)(const long long *bytes);
     bool waits;
     unsigned num_arguments;
+    const bool *pointers; /* by argument: it is one */
 } emulator_kernel;
 
 /* The text with what stands around it to be compiled as C. A kernel begins with "PDM_KERNEL name(". */

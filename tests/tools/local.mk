@@ -18,6 +18,17 @@ tests_tools_pdm_emulate_SOURCES = \
 	tests/tools/emulator.h \
 	tests/tools/pdm-emulate.c
 
+# A module: -rpath makes libtool build it shared.
+check_LTLIBRARIES = tests/tools/fake-cuda.la
+# It defines what others declare.
+tests_tools_fake_cuda_la_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
+tests_tools_fake_cuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_tools_fake_cuda_la_LIBADD = libpdm_base.la $(PDM_LIBM)
+tests_tools_fake_cuda_la_SOURCES = \
+	tests/tools/emulator.c \
+	tests/tools/emulator.h \
+	tests/tools/fake_cuda.c
+
 check_PROGRAMS += tests/tools/pdm-nvrtc
 tests_tools_pdm_nvrtc_LDADD = $(PDM_EXEC_LIBS)
 tests_tools_pdm_nvrtc_SOURCES = tests/tools/pdm-nvrtc.c
