@@ -168,6 +168,23 @@ static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+enum { MAX_SIZES = 64 }; /* elements of a tensor that may have sizes in it */
+
+static bool has_sizes(const pdm_tensor *t)
+{
+    return (t->dtype == PDM_I32 || t->dtype == PDM_I64) && pdm_tensor_count(t) <= MAX_SIZES;
+}
+
+/* Sizes are read here. */
+static pdm_status bring_sizes(const pdm_exec_group *group, const pdm_k *k, pdm_exec_mirror *mirror)
+{
+    for (size_t i = 0; i < k->num_in; i++) {
+        if (k->in[i] && k->in[i]->kind == PDM_VALUE_TENSOR && has_sizes(&k->in[i]->tensor))
+            PDM_TRY(pdm_exec_mirror_read(mirror, group->op, k->in[i]));
+    }
+    return PDM_OK;
+}
+
 static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_actual *actual)
 {
     if (k->num_in != group->num_inputs)
@@ -178,7 +195,7 @@ static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_ac
             pdm_tensor_num_lod(&value->tensor) > 0)
             return false;
         actual[i] = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims,
-                                      value->tensor.data};
+                                      has_sizes(&value->tensor) ? value->tensor.data : NULL};
     }
     return true;
 }
@@ -365,7 +382,8 @@ static pdm_status hand_over(device_job *job)
             return job->k->status;
         if (bytes == 0)
             continue;
-        PDM_TRY(pdm_exec_mirror_give(job->mirror, here, bytes, job->data[i]));
+        PDM_TRY(pdm_exec_mirror_give(job->mirror, pdm_k_out_tensor(job->k, output - 1),
+                                     job->data[i]));
         job->bytes[i] = 0;
     }
     return PDM_OK;
@@ -424,6 +442,8 @@ pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, pdm_exec_mirror *
 
     *out_done = false;
     atomic_fetch_add_explicit(&group->runs, 1, memory_order_relaxed);
+    if (mirror)
+        PDM_TRY(bring_sizes(group, k, mirror));
     if (!group->backend || !take_inputs(group, k, actual))
         return PDM_OK;
     PDM_TRY(find(group, actual, symbols, &v));

@@ -681,9 +681,8 @@ static void release(pdm_exec_session *s, const pdm_exec_instr *instr)
             atomic_fetch_sub_explicit(&s->users[slot], 1, memory_order_acq_rel) != 1)
             continue;
         pdm_value *value = at(s, slot);
-        if (s->mirror && value && value->kind == PDM_VALUE_TENSOR && value->tensor.buffer &&
-            !pdm_tensor_is_shared(&value->tensor))
-            pdm_exec_mirror_wrote(s->mirror, value); /* nobody will ask for it any more */
+        if (s->mirror && value)
+            pdm_exec_mirror_leave(s->mirror, value);
         pdm_value_deinit(value);
     }
 }
@@ -798,12 +797,12 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
     pdm_status status = bind_inputs(s);
     if (status == PDM_OK) {
         pdm_exec_memory_begin(s->memory, shapes);
-        if (s->mirror)
-            pdm_exec_mirror_begin(s->mirror);
         status = run_block(s, s->plan->top, 0);
         for (size_t i = 0; s->mirror && status == PDM_OK && i < s->plan->num_outputs; i++)
             status = pdm_exec_mirror_read(s->mirror, s->plan->module->op,
                                           at(s, s->plan->outputs[i].slot));
+        if (s->mirror)
+            pdm_exec_mirror_clear(s->mirror);
         if (status != PDM_OK)
             clear_block(s, s->plan->top);
         clear_stacks(s);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/buffer.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -11,6 +12,7 @@ typedef struct place {
     const char *here;
     size_t bytes;
     void *there;
+    pdm_buffer *buffer; /* of the data here, a reference; NULL: they are borrowed */
     bool old;  /* the device has newer data */
     bool kept; /* data never change */
 } place;
@@ -44,6 +46,7 @@ pdm_status pdm_exec_mirror_create(const pdm_cinn_device *device, pdm_exec_trace 
 static void drop(pdm_exec_mirror *m, size_t i)
 {
     m->device->free(m->places.v[i].there, m->places.v[i].bytes);
+    pdm_buffer_release(m->places.v[i].buffer);
     m->places.v[i] = m->places.v[--m->places.n];
 }
 
@@ -74,7 +77,7 @@ void pdm_exec_mirror_unlock(pdm_exec_mirror *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-void pdm_exec_mirror_begin(pdm_exec_mirror *m)
+void pdm_exec_mirror_clear(pdm_exec_mirror *m)
 {
     pdm_exec_mirror_lock(m);
     for (size_t i = m->places.n; i-- > 0;) {
@@ -169,13 +172,32 @@ void pdm_exec_mirror_wrote(pdm_exec_mirror *m, const pdm_value *value)
     pdm_exec_mirror_unlock(m);
 }
 
+void pdm_exec_mirror_leave(pdm_exec_mirror *m, const pdm_value *value)
+{
+    const pdm_buffer *buffer = value->kind == PDM_VALUE_TENSOR ? value->tensor.buffer : NULL;
+    size_t ours = 0;
+
+    if (!buffer)
+        return;
+    pdm_exec_mirror_lock(m);
+    for (size_t i = 0; i < m->places.n; i++)
+        ours += m->places.v[i].buffer == buffer;
+    if (ours > 0 && atomic_load(&buffer->refs) == ours + 1) {
+        for (size_t i = m->places.n; i-- > 0;) {
+            if (m->places.v[i].buffer == buffer)
+                drop(m, i);
+        }
+    }
+    pdm_exec_mirror_unlock(m);
+}
+
 /* ---- what groups use ------------------------------------------------------------------------- */
 
 pdm_status pdm_exec_mirror_take(pdm_exec_mirror *m, const pdm_ir_op *op, const pdm_tensor *tensor,
                                 void **out)
 {
     const size_t bytes = pdm_tensor_bytes(tensor);
-    place p = {.here = tensor->data, .bytes = bytes};
+    place p = {.here = tensor->data, .bytes = bytes, .buffer = tensor->buffer};
 
     for (size_t i = 0; i < m->places.n; i++) {
         if (m->places.v[i].here == p.here && m->places.v[i].bytes == bytes) {
@@ -196,16 +218,24 @@ pdm_status pdm_exec_mirror_take(pdm_exec_mirror *m, const pdm_ir_op *op, const p
         m->device->free(p.there, bytes);
         return status;
     }
+    pdm_buffer_retain(p.buffer);
     if (m->trace)
         pdm_exec_trace_add_named(m->trace, "copy to device", op, begin, pdm_exec_now(), bytes, 1);
     *out = p.there;
     return PDM_OK;
 }
 
-pdm_status pdm_exec_mirror_give(pdm_exec_mirror *m, const void *data, size_t bytes, void *device)
+pdm_status pdm_exec_mirror_give(pdm_exec_mirror *m, const pdm_tensor *tensor, void *device)
 {
-    const place p = {.here = data, .bytes = bytes, .there = device, .old = true};
+    const place p = {.here = tensor->data,
+                     .bytes = pdm_tensor_bytes(tensor),
+                     .buffer = tensor->buffer,
+                     .there = device,
+                     .old = true};
 
-    forget(m, data, bytes);
-    return PDM_VEC_PUSH(&m->places, p) ? PDM_OK : PDM_NOMEM;
+    forget(m, p.here, p.bytes);
+    if (!PDM_VEC_PUSH(&m->places, p))
+        return PDM_NOMEM;
+    pdm_buffer_retain(p.buffer);
+    return PDM_OK;
 }

@@ -2,7 +2,8 @@
  * What lies on a device. A tensor keeps its memory here, whatever has been computed elsewhere; a
  * mirror knows which of them the device has, and whose data here are old. Groups leave their results
  * on the device; before anything else reads them they are copied, and what others write is forgotten
- * there. Parameters stay as long as the session.
+ * there. Parameters stay as long as the session. A mirror has references to the data that it knows,
+ * so that their addresses are not those of others meanwhile.
  *
  * Any thread of a session may call; copies are told to its trace.
  */
@@ -21,20 +22,22 @@ PDM_MUST_USE pdm_status pdm_exec_mirror_create(const pdm_cinn_device *device, pd
 void pdm_exec_mirror_destroy(pdm_exec_mirror *mirror); /* NULL is allowed */
 /* These data never change. */
 PDM_MUST_USE pdm_status pdm_exec_mirror_keep(pdm_exec_mirror *mirror, const void *data);
-/* A run begins: data that are not kept may be others under the same address. */
-void pdm_exec_mirror_begin(pdm_exec_mirror *mirror);
+/* A run ends, after its results were read: what is not kept goes. */
+void pdm_exec_mirror_clear(pdm_exec_mirror *mirror);
 
 /* op: for the trace. */
 PDM_MUST_USE pdm_status pdm_exec_mirror_read(pdm_exec_mirror *mirror, const pdm_ir_op *op,
                                              const pdm_value *value); /* here, now */
 void pdm_exec_mirror_wrote(pdm_exec_mirror *mirror, const pdm_value *value); /* here */
+/* A value goes: if nobody else has its data, they need not be kept there. */
+void pdm_exec_mirror_leave(pdm_exec_mirror *mirror, const pdm_value *value);
 
 /* The device's memory of a tensor, with its data. PDM_NOMEM: it is full. */
 PDM_MUST_USE pdm_status pdm_exec_mirror_take(pdm_exec_mirror *mirror, const pdm_ir_op *op,
                                              const pdm_tensor *tensor, void **out);
-/* Data here are from now on those of memory of the device, which is the mirror's then. */
-PDM_MUST_USE pdm_status pdm_exec_mirror_give(pdm_exec_mirror *mirror, const void *data,
-                                             size_t bytes, void *device);
+/* Data of a tensor are from now on those of memory of the device, which is the mirror's then. */
+PDM_MUST_USE pdm_status pdm_exec_mirror_give(pdm_exec_mirror *mirror, const pdm_tensor *tensor,
+                                             void *device);
 /* All that a call does is between these. */
 void pdm_exec_mirror_lock(pdm_exec_mirror *mirror);
 void pdm_exec_mirror_unlock(pdm_exec_mirror *mirror);

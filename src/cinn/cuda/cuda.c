@@ -108,7 +108,7 @@ static pdm_status load(const pdm_loop_fn *fn, const void *code, size_t size, voi
     char name[PDM_CINN_CUDA_NAME];
 
     if (size <= sizeof name || ((const char *)code)[sizeof name - 1] != '\0')
-        return PDM_INVALID_ARG;
+        return PDM_UNSUPPORTED;
     memcpy(name, code, sizeof name);
     image *made = calloc(1, sizeof *made + 2 * (size_t)nests * sizeof made->functions[0]);
     /* A driver wants it aligned. */
@@ -128,7 +128,11 @@ static pdm_status load(const pdm_loop_fn *fn, const void *code, size_t size, voi
         status = find_functions(made, name);
     if (status != PDM_OK) {
         destroy(made);
-        return status;
+        if (status == PDM_NOMEM)
+            return status;
+        pdm_cinn_note(PDM_CINN_NOTE_NOT_COMPILED, "the device takes no code for %s: %s", fn->name,
+                      pdm_cinn_cuda_error());
+        return PDM_UNSUPPORTED;
     }
     *out_image = made;
     return PDM_OK;
