@@ -65,6 +65,16 @@ emulated() {
         ${CC:-cc} -w -O0 -std=gnu11 -fwrapv -ffp-contract=off -fPIC -shared -I"$srcdir/tests/tools" \
         -o "$dir/kernels.so" "$dir/kernels.c" -lm
     compiled cuda "CUDA C run by the emulator" --emulated "$dir/kernels.so" --single
+    # The same, as on a device: memory of its own, and a driver that stands in.
+    PDM_CUDA=$builddir/tests/tools/.libs/fake-cuda.so
+    if [ -e "$PDM_CUDA" ]; then
+        export PDM_CUDA PDM_NVRTC="$PDM_CUDA" PDM_FAKE_KERNELS="$dir/kernels.so" XDG_CACHE_HOME="$dir/cache"
+        compiled device "groups on a device" --compile cuda --single
+        compiled device-2 "groups on a device, 2 threads" --compile cuda --threads 2
+        unset PDM_NVRTC PDM_FAKE_KERNELS XDG_CACHE_HOME
+    else
+        tap_skip "groups on a device" "the driver that stands in is a shared library"
+    fi
 }
 if [ "$PDM_SANITIZERS" = no ]; then
     emulated

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Groups on a GPU, with a driver and an NVRTC that stand in for those of NVIDIA (tests/tools/fake_cuda.c): where there is none, what
+# is wrong, and what is copied.
+set -u
+: "${srcdir:?set by make check}" "${builddir:?set by make check}" "${PDMIGRATE:?set by make check}"
+. "$srcdir/tests/tap/tap.sh"
+fake=$builddir/tests/tools/.libs/fake-cuda.so
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+model=$srcdir/fixtures/cases/op_net__transformer_layer
+
+if [ ! -e "$fake" ] || [ "$PDM_SANITIZERS" != no ]; then
+    tap_skip "groups on a GPU" "there is no driver to stand in: it is a shared library, and runs coroutines"
+    tap_done
+    exit 0
+fi
+export XDG_CACHE_HOME="$dir/cache"
+
+# with CUDA NVRTC COMMAND...
+with() {
+    PDM_CUDA=$1 PDM_NVRTC=$2
+    export PDM_CUDA PDM_NVRTC
+    shift 2
+    "$@" >"$dir/out" 2>"$dir/err"
+}
+says() {
+    case $(cat "$dir/err" "$dir/out") in
+    *"$1"*) tap_ok 0 "$2" ;;
+    *) tap_is "$(cat "$dir/err" "$dir/out")" "$1" "$2" ;;
+    esac
+}
+
+with "$fake" "$fake" "$PDMIGRATE" verify "$model" --io "$model/io.npz" --compile cuda
+tap_is $? 0 "a model gives its record on a device"
+says "1 of 1 outputs agree" "which verify tells"
+tap_is "$(cat "$dir/err")" "" "without a warning"
+
+PDM_FAKE_REPORT=$dir/report with "$fake" "$fake" "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda --profile
+says "copy to device" "copies to the device are in the profile"
+says "copy from device" "and those from it"
+tap_is "$(grep -c '^0 compiled, ' "$dir/report")" 1 "code was kept on disk"
+
+with /nowhere/libcuda.so "$fake" "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda
+tap_is $? 0 "without a driver the processor computes"
+says "everything is computed by the processor: there is no CUDA driver: /nowhere/libcuda.so" "and a warning tells why"
+with "$fake" /nowhere/libnvrtc.so "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda
+says "NVRTC is missing" "without NVRTC, too"
+PDM_FAKE_NO_DEVICE=1 with "$fake" "$fake" "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda
+says "there is no CUDA device" "and without a device"
+
+rm -rf "$dir/cache"
+PDM_FAKE_REFUSE=1 with "$fake" "$fake" "$PDMIGRATE" verify "$model" --io "$model/io.npz" --compile cuda
+tap_is $? 0 "what NVRTC refuses is run op by op"
+says "refused for a test" "and told with what it said"
+PDM_FAKE_MEMORY=1024 with "$fake" "$fake" "$PDMIGRATE" verify "$model" --io "$model/io.npz" --compile cuda
+tap_is $? 0 "so is what a full device has no room for"
+for case in op_while__dynamic_rnn op_conditional_block__nested; do
+    with "$fake" "$fake" "$PDMIGRATE" verify "$srcdir/fixtures/cases/$case" --io "$srcdir/fixtures/cases/$case/io.npz" --compile cuda
+    tap_is $? 0 "$case: loops and branches read here what groups leave there"
+done
+tap_done
