@@ -14,6 +14,7 @@ if [ ! -e "$fake" ] || [ "$PDM_SANITIZERS" != no ]; then
     tap_done
     exit 0
 fi
+unset PDM_CACHE
 export XDG_CACHE_HOME="$dir/cache"
 
 # with CUDA NVRTC COMMAND...

@@ -16,7 +16,7 @@ for folder in "$srcdir"/fixtures/cases/flow_* "$srcdir"/fixtures/cases/report_* 
     printf '%s\n' "$folder"
 done >"$dir/folders"
 
-for how in --threads --fast --legacy --launch; do
+for how in --threads --fast --legacy --launch "--compile ref"; do
     options=$how
     [ "$how" = --threads ] && options=
     # Values are compared elsewhere: here the exit status is the sanitizer's alone, 66.

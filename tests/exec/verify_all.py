@@ -109,7 +109,8 @@ def main():
                 print("ok %d - %s # SKIP left out by PDM_VERIFY_WAYS" % (number, WAYS[way]))
                 continue
             wrong, right, none = check(program, way, folders, rows, pool)
-            wrong += ["%s: the table has it, but it is not here" % case for at, case in rows if at == way]
+            if "PDM_EVERY" not in os.environ:
+                wrong += ["%s: the table has it, but it is not here" % case for at, case in rows if at == way]
             failed |= bool(wrong) or right == 0
             print("%sok %d - %s: %d of %d%s" % ("not " * bool(wrong or not right), number, WAYS[way], right,
                                                 len(folders) - none, ", %d have no file" % none if none else ""))

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Convert every case of fixtures/cases, load the result in Paddle 3.x, run all input sets, compare with the record.
 
-usage: cases.py PDMIGRATE [--optimize] [NAME...]
+usage: cases.py PDMIGRATE [--optimize LEVEL] [NAME...]
 
 Groups come from the tables in fixtures/cases.  expected.tsv lists the cases that are known not to pass:
   exit4   the converter must refuse it with exit code 4 and write nothing
   fails   it does not convert, load or compute the recorded outputs
   ref331  its kernel changed after the record was made: the outputs must be those of ref_331/CASE.npz, which 3.3.1
           computes from its own translation
-With --optimize the cases are converted with -O2, every fourth one unless names are given.
+With --optimize the cases are converted with that level, every fourth one unless names are given.
 A case that fails without being listed, or passes although it is listed, is a failure.
 """
 import argparse
@@ -74,10 +74,10 @@ def main():
     suite.add_common_options(ap)
     ap.add_argument("--expected", default=os.path.join(suite.HERE, "expected.tsv"), metavar="FILE")
     ap.add_argument("--observed", metavar="FILE", help="write a line `case, kind, reason` for each that is not right")
-    ap.add_argument("--optimize", action="store_true", help="convert with -O2")
+    ap.add_argument("--optimize", type=int, choices=(1, 2), metavar="LEVEL", help="convert with -O1 or -O2")
     ap.add_argument("--every", type=int, metavar="N", help="only each N-th case (default 1; with --optimize 4)")
     a = ap.parse_args()
-    suite.CONVERT_OPTIONS += ["-O2", "--verify-each"] if a.optimize else []
+    suite.CONVERT_OPTIONS += ["-O%d" % a.optimize, "--verify-each"] if a.optimize else []
     every = a.every or (4 if a.optimize and not a.names else 1)
     expected = suite.Exceptions(a.expected)
     groups = suite.case_groups()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Convert every model, load the result in Paddle 3.x, run the recorded inputs, compare with the recorded outputs.
 
-usage: models.py PDMIGRATE [--engine-300] [--optimize] [NAME...]
+usage: models.py PDMIGRATE [--engine-300] [--optimize LEVEL] [NAME...]
 
 Each model is run twice: by the Executor as paddle.static.load_inference_model loads it, and by the paddle.inference
 predictor (oneDNN and passes off).  With --engine-300 the framework is 3.0.0 and at least five models must pass.
-With --optimize they are converted with -O2, which
-rounds otherwise: LOOSE has the models that show it.  Real models that cannot be fetched are skipped with the reason.
+With --optimize they are converted with that level.
+-O2 rounds otherwise: LOOSE has the models that show it.  Real models that cannot be fetched are skipped with the reason.
 """
 import argparse
 import os
@@ -44,7 +44,7 @@ def reference(name, folder, path):
 def compare(name, arrays, got):
     """-> None or the reason"""
     rtol, atol = suite.RTOL, suite.ATOL
-    if suite.CONVERT_OPTIONS:
+    if "-O2" in suite.CONVERT_OPTIONS:
         rtol = atol = LOOSE.get(name, 5e-5)
     lod_lost = name in LOD_TO_COUNTS
     ref = oracle.outputs_of(arrays)
@@ -99,10 +99,10 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     suite.add_common_options(ap)
     ap.add_argument("--engine-300", action="store_true", help="this Python has 3.0.0; at least %d models must pass" % LEAST_300)
-    ap.add_argument("--optimize", action="store_true", help="convert with -O2")
+    ap.add_argument("--optimize", type=int, choices=(1, 2), metavar="LEVEL", help="convert with -O1 or -O2")
     a = ap.parse_args()
     program = os.path.abspath(a.program)
-    suite.CONVERT_OPTIONS += ["-O2", "--verify-each"] if a.optimize else []
+    suite.CONVERT_OPTIONS += ["-O%d" % a.optimize, "--verify-each"] if a.optimize else []
     report = suite.Report("models")
     folders, missing = suite.model_folders(a.names)
     paddle = oracle.import_paddle()

@@ -127,7 +127,7 @@ START_TEST(launches_can_be_compiled)
         for (size_t k = 0; k < x.bytes / sizeof(float); k++)
             ck_assert_float_eq_tol(((const float *)x.data)[k], ((const float *)y.data)[k], 1e-5F);
     }
-    how.compiler = PDM_COMPILER_LLVM + 1;
+    how.compiler = PDM_COMPILER_CUDA + 1;
     ck_assert_int_eq(pdm_model_run_legacy(after, &how, inputs, compiled), PDM_INVALID_ARG);
     pdm_bundle_destroy(inputs);
     pdm_bundle_destroy(plain);
