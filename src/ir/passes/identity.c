@@ -43,7 +43,15 @@ static bool is_float32(double number)
     return (double)(float)number == number;
 }
 
-/* Of two products one must round nothing, and of the sums there is one. */
+/* Whether x * f1 + b1 is too large only where that times f2 is, too, however it is computed: where the two are merged, an infinity
+ * between them would be gone. */
+static bool keeps_infinity(double f1, double b1, double f2)
+{
+    return (fabs(f1) <= 1 || fabs(f2) >= 1) && fabs(b1) < 0x1p90 && fabs(b1 * f2) < 0x1p90;
+}
+
+/* Of two products one must round nothing, and of the sums there is one. Only what is below the least normal number may be rounded
+ * otherwise. */
 static bool scale_of_scale(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     double f1, b1, f2, b2;
@@ -55,7 +63,8 @@ static bool scale_of_scale(pdm_ir_rewriter *rw, pdm_ir_op *op)
         return false;
     const bool exact = (b1 == 0 && is_power_of_two(f1)) || (b2 == 0 && is_power_of_two(f2));
     const double factor = f1 * f2, bias = b1 * f2 + b2;
-    if (!exact || !is_float32(factor) || !is_float32(bias) || fabs(factor) < 1e-30)
+    if (!exact || !is_float32(factor) || !is_float32(bias) || fabs(factor) < 1e-30 ||
+        !keeps_infinity(f1, b1, f2))
         return false;
     const int64_t one = 1;
     const pdm_ir_make_attr full_attrs[] = {{"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
