@@ -447,8 +447,8 @@ static void channels_at(const product *p, int64_t first, int64_t second, int64_t
 }
 
 /* The new weights; bias: what the shifts of the operand add to each channel of the result. NULL: the numbers are those of
- * the result. */
-static void multiply(const affine *a, const product *p, const float *from, float *to, double *bias)
+ * the result. False: a weight is too large now, which would be infinite for small operands, too. */
+static bool multiply(const affine *a, const product *p, const float *from, float *to, double *bias)
 {
     const pdm_ir_type type = p->weights->type;
     int64_t inner = 1;
@@ -462,10 +462,15 @@ static void multiply(const affine *a, const product *p, const float *from, float
             const int64_t at = a->count == 1 ? 0 : bias ? in : out;
             for (int64_t e = 0; e < inner; e++)
                 to[e] = (float)((double)from[e] * a->factor[at]);
+            for (int64_t e = 0; e < inner; e++) {
+                if (isfinite(from[e]) && !isfinite(to[e]))
+                    return false;
+            }
             for (int64_t e = 0; bias && e < inner; e++)
                 bias[out] += (double)from[e] * a->shift[at];
         }
     }
+    return true;
 }
 
 /* The product with weights that a chain went into; bias as above. */
@@ -476,12 +481,10 @@ static pdm_ir_op *turn(affine *a, const product *p, pdm_ir_value *x, double *bia
     pdm_ir_op *made = NULL;
 
     if (read_weights(rw, p, &old)) {
-        if (pdm_tensor_alloc(&weights, PDM_F32, old.rank, old.dims) == PDM_OK) {
-            multiply(a, p, old.data, weights.data, bias);
-            made = make_product(rw, p, x, &weights);
-        } else {
+        if (pdm_tensor_alloc(&weights, PDM_F32, old.rank, old.dims) != PDM_OK)
             rw->status = PDM_NOMEM;
-        }
+        else if (multiply(a, p, old.data, weights.data, bias))
+            made = make_product(rw, p, x, &weights);
     }
     pdm_tensor_deinit(&old);
     pdm_tensor_deinit(&weights);
@@ -713,8 +716,8 @@ static int64_t stride_of(const product *p, int axis)
     return axis == 1 ? places(p) : p->weights->type->dims[1] * places(p);
 }
 
-/* to[o, i, place] = sum over m of after[o, m, place] * before[m, i]. */
-static void multiply_both(const product *before, const product *after, const float *b, const float *a,
+/* to[o, i, place] = sum over m of after[o, m, place] * before[m, i]. False: one is not finite. */
+static bool multiply_both(const product *before, const product *after, const float *b, const float *a,
                           float *to)
 {
     const int64_t in = in_channels(before), middle = out_channels(before), out = out_channels(after),
@@ -731,9 +734,12 @@ static void multiply_both(const product *before, const product *after, const flo
                            (double)b[m * stride_of(before, before->out_axis) +
                                      i * stride_of(before, before->in_axis)];
                 to[o * to_out + i * to_in + e] = (float)sum;
+                if (!isfinite((float)sum))
+                    return false;
             }
         }
     }
+    return true;
 }
 
 static pdm_ir_op *make_joined(pdm_ir_rewriter *rw, const product *before, const product *after)
@@ -746,12 +752,10 @@ static pdm_ir_op *make_joined(pdm_ir_rewriter *rw, const product *before, const 
         dims[i] = after->weights->type->dims[i];
     dims[after->in_axis] = in_channels(before);
     if (read_weights(rw, before, &b) && read_weights(rw, after, &a)) {
-        if (pdm_tensor_alloc(&both, PDM_F32, (int)after->weights->type->rank, dims) == PDM_OK) {
-            multiply_both(before, after, b.data, a.data, both.data);
-            made = make_product(rw, after, pdm_ir_op_operand_value(before->op, 0), &both);
-        } else {
+        if (pdm_tensor_alloc(&both, PDM_F32, (int)after->weights->type->rank, dims) != PDM_OK)
             rw->status = PDM_NOMEM;
-        }
+        else if (multiply_both(before, after, b.data, a.data, both.data))
+            made = make_product(rw, after, pdm_ir_op_operand_value(before->op, 0), &both);
     }
     pdm_tensor_deinit(&b);
     pdm_tensor_deinit(&a);
