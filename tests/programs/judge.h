@@ -5,6 +5,10 @@
  * Most of it is the same bit by bit. Functions like exp may differ by a few units in the last place, and what that makes of the
  * outputs depends on the program. So when bits differ, the reference runs again, several times, with the results of such functions moved
  * by as many units at random: each element may be as far off as these runs go apart, and not at all where they do not.
+ *
+ * Where the order of terms or factors may change (sums; what passes take into weights), one order may be too large for the type, and
+ * another not. If nothing else explains a difference, such results become anything in further runs, infinities and NaN among it: those
+ * within 2^10 of the largest number, and those that are not finite though all operands are. Elements that only this explains are counted.
  */
 #ifndef PDM_TESTS_PROGRAMS_JUDGE_H
 #define PDM_TESTS_PROGRAMS_JUDGE_H
@@ -31,7 +35,9 @@ typedef enum judge_result {
 
 typedef struct judge_stats { /* plain numbers: shared with processes */
     uint64_t programs, ops, runs, failing; /* failing: sets with which the reference cannot run */
+    uint64_t dead; /* runs where it could not because of ops that nobody needs */
     uint64_t exact, near, loose; /* elements: the same bits; within what functions may do; of which that can be anything */
+    uint64_t excused; /* elements that are too large in some order only */
     uint64_t groups, kernels, group_runs, compiled;
 } judge_stats;
 

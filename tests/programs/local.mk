@@ -23,12 +23,21 @@ program_tests = tests/programs/run.sh
 TESTS += $(program_tests)
 EXTRA_DIST += $(program_tests) $(kept_programs)
 kept_programs = \
+	tests/programs/kept/dead-failure.pir \
 	tests/programs/kept/dropout-zero.pir \
+	tests/programs/kept/exp-zero.pir \
 	tests/programs/kept/hardtanh-bounds.pir \
 	tests/programs/kept/infinite-shrink.pir \
+	tests/programs/kept/norm-infinite.pir \
+	tests/programs/kept/norm-mean.pir \
+	tests/programs/kept/norm-weights.pir \
+	tests/programs/kept/norm-zero.pir \
 	tests/programs/kept/reshape-empty.pir \
 	tests/programs/kept/reshape-maybe-empty.pir \
 	tests/programs/kept/scale-factor.pir \
+	tests/programs/kept/scale-merged.pir \
+	tests/programs/kept/scale-overflow.pir \
+	tests/programs/kept/sum-finite.pir \
 	tests/programs/kept/sum-order.pir \
 	tests/programs/kept/tanh-zero.pir
 

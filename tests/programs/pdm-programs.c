@@ -80,7 +80,7 @@ static int end_of(const program *p, const judge_way *way, uint64_t seed, char *t
         judge_stats stats = {0};
         limit_time(TIME_LIMIT);
         const judge_result result = judge_program(p, way, seed, &stats, told, 1024);
-        _exit(result == JUDGE_DIFFERS ? 1 : result == JUDGE_INVALID || stats.failing ? 2 : 0);
+        _exit(result == JUDGE_DIFFERS ? 1 : result == JUDGE_INVALID || stats.failing > stats.dead ? 2 : 0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         status = 2 << 8;
@@ -344,9 +344,9 @@ static void print_stats(const settings *s)
 {
     for (int w = 0; w < s->num_ways; w++) {
         const judge_stats *t = &s->shared->ways[w];
-        printf("%s: %" PRIu64 " programs of %" PRIu64 " ops, %" PRIu64 " runs, reference fails in %" PRIu64 "; elements: %" PRIu64
-               " the same bits, %" PRIu64 " near, %" PRIu64 " anything\n",
-               s->ways[w].name, t->programs, t->ops, t->runs, t->failing, t->exact, t->near, t->loose);
+        printf("%s: %" PRIu64 " programs of %" PRIu64 " ops, %" PRIu64 " runs, reference fails in %" PRIu64 ", by dead ops in %" PRIu64
+               "; elements: %" PRIu64 " the same bits, %" PRIu64 " near, %" PRIu64 " anything, %" PRIu64 " overflow in some order\n",
+               s->ways[w].name, t->programs, t->ops, t->runs, t->failing, t->dead, t->exact, t->near, t->loose, t->excused);
         if (s->ways[w].compile)
             printf("%s: %" PRIu64 " groups, %" PRIu64 " kernels, %" PRIu64 " of %" PRIu64 " runs compiled\n", s->ways[w].name, t->groups,
                    t->kernels, t->compiled, t->group_runs);
