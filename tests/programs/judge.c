@@ -11,6 +11,7 @@
 #include "exec/constants.h"
 #include "exec/pool.h"
 #include "ir/pass.h"
+#include "ir/rewrite.h"
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
@@ -361,6 +362,21 @@ static bool is_finite_at(const pdm_tensor *t, int64_t count, int64_t i, bool not
     return true;
 }
 
+/* Whether what batch_norm adds where element i is may be too large: in single precision the mean is divided by the root first. */
+static bool summand_may_overflow(const pdm_ir_op *op, const pdm_tensor *out, const pdm_value *const *in, int64_t i)
+{
+    const pdm_tensor *mean = &in[1]->tensor, *variance = &in[2]->tensor;
+    const char *layout = pdm_ir_op_text(op, "data_format");
+    const bool last = out->rank > 2 && layout[0] && layout[strlen(layout) - 1] == 'C';
+    const int64_t count = pdm_tensor_count(mean);
+
+    for (int d = last ? out->rank : 2; d < out->rank; d++)
+        i /= out->dims[d];
+    const double m = pdm_get_double(mean, i % count), v = pdm_get_double(variance, i % count),
+                 shift = m / sqrt(v + pdm_ir_op_number(op, "epsilon", 0));
+    return isfinite(m) && isfinite(v) && fabs(shift) >= limit_of(out->dtype);
+}
+
 /* Whether an element may be too large, or not, by the order of what it is made of alone: it nearly is, or it is not finite though
  * all that it is made of is. */
 static bool may_overflow(const pdm_ir_op *op, const pdm_tensor *out, const pdm_value *const *in, int64_t i)
@@ -369,6 +385,8 @@ static bool may_overflow(const pdm_ir_op *op, const pdm_tensor *out, const pdm_v
 
     if (isfinite(v))
         return fabs(v) >= limit_of(out->dtype);
+    if (PDM_IR_IS(op, pd_op, batch_norm) && summand_may_overflow(op, out, in, i))
+        return true;
     for (uint32_t k = 0; k < op->num_operands; k++) {
         const bool divisor = k == 1 && PDM_IR_IS(op, pd_op, divide);
         if (in[k] && in[k]->kind == PDM_VALUE_TENSOR && !is_finite_at(&in[k]->tensor, pdm_tensor_count(out), i, divisor))
