@@ -105,8 +105,13 @@ def measure(paddle, program, folder, tmp):
                                      oracle.inputs_of(oracle.read_npz(wide_io)))
     inputs = oracle.inputs_of(given)
     fast = ours(program, folder, narrow_io, out, "--kernels", "fast")
+    subprocess.run([program, "--quiet", folder, "-o", os.path.join(tmp, "O2") + "/", "-O2"], check=True)
+    better = os.path.join(tmp, "O2", "inference.json")
+    ways = [(name, distance(truth, ours(program, model, narrow_io, out, *options)))
+            for name, model, options in (("compiled", folder, ("--compile", "llvm")), ("-O2", better, ()),
+                                         ("-O2, fast kernels", better, ("--kernels", "fast")), ("-O2, compiled", better, ("--compile", "llvm")))]
     return [("Paddle in float64", distance(truth, [v for _, v, _ in theirs])), ("record", distance(truth, record)),
-            ("reference kernels", distance(truth, ours(program, folder, narrow_io, out))), ("fast kernels", distance(truth, fast)),
+            ("reference kernels", distance(truth, ours(program, folder, narrow_io, out))), ("fast kernels", distance(truth, fast)), *ways,
             ("Paddle, optimized", distance(truth, optimized(path, params, inputs, False))),
             ("Paddle, oneDNN", distance(truth, optimized(path, params, inputs, True))), ("fast to record", distance(record, fast))]
 

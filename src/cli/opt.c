@@ -336,6 +336,23 @@ static int take_compiler(cli_report *report, cli_options *out)
     return 0;
 }
 
+static int take_device(cli_report *report, cli_options *out)
+{
+    const char *text = out->arg[OPT_DEVICE];
+    const bool compiled_for_gpu = out->compiler == PDM_COMPILER_CUDA;
+
+    if (!text)
+        return 0;
+    const bool gpu = !strcmp(text, "cuda");
+    if (!gpu && strcmp(text, "cpu") != 0)
+        return cli_usage(report, "it is cpu or cuda", "--device %s is not known", text);
+    if (out->has[OPT_COMPILE] && gpu != compiled_for_gpu)
+        return cli_usage(report, NULL, "--device %s and --compile %s exclude each other", text, out->arg[OPT_COMPILE]);
+    if (gpu)
+        out->compiler = PDM_COMPILER_CUDA;
+    return 0;
+}
+
 static int check_run(cli_report *report, cli_options *out)
 {
     int failed = take_number(report, out, OPT_SEED, UINT64_MAX, &out->seed);
@@ -348,6 +365,8 @@ static int check_run(cli_report *report, cli_options *out)
         failed = take_kernels(report, out);
     if (!failed)
         failed = take_compiler(report, out);
+    if (!failed)
+        failed = take_device(report, out);
     if (!failed && out->command != CLI_VERIFY && out->num_shapes > 0 && !out->has[OPT_RANDOM])
         return cli_usage(report, "add --random", "--shape is for random inputs");
     return failed;

@@ -51,6 +51,8 @@ usage "PIR version x" "pir-version x" "$model" -o "$out" --pir-version=x
 usage "format" "format xml" "$model" -o "$out" --format xml
 usage "verbose and quiet" "exclude" "$model" -o "$out" -vq
 usage "params and no-params" "exclude" "$model" -o "$out" --params x --no-params
+usage "device" "device gpu" run "$model" --random --device gpu
+usage "device and compiler" "exclude" run "$model" --random --device cuda --compile llvm
 usage "empty fetch name" "empty" "$model" -o "$out" --fetch a,,b
 usage "keep-version of a legacy program" "legacy program" "$model" -o "$out" --keep-version
 usage "unknown fetch name" "nowhere" "$model" -o "$out" --fetch nowhere

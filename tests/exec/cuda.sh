@@ -31,7 +31,7 @@ says() {
     esac
 }
 
-with "$fake" "$fake" "$PDMIGRATE" verify "$model" --io "$model/io.npz" --compile cuda
+with "$fake" "$fake" "$PDMIGRATE" verify "$model" --io "$model/io.npz" --device cuda
 tap_is $? 0 "a model gives its record on a device"
 says "1 of 1 outputs agree" "which verify tells"
 tap_is "$(cat "$dir/err")" "" "without a warning"
