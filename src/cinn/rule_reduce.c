@@ -516,25 +516,42 @@ E pdm_cinn_element_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, const E *
                          B(SUB, below, pdm_loop_cast(fn, below->dtype, U(LOG, sum))));
 }
 
-/* ---- layer normalization --------------------------------------------------------------------- */
+/* ---- layer and instance normalization -------------------------------------------------------- */
 
-static uint32_t first_axis(const pdm_ir_op *op)
+/* The latter is over each plane, with a scale and a bias for each channel. */
+static bool is_by_plane(const pdm_ir_op *op)
 {
-    return (uint32_t)pdm_cinn_attr(op, "begin_norm_axis", 1);
+    return pdm_ir_op_is(op, "pd_op.instance_norm");
 }
 
-bool pdm_cinn_fits_layer_norm(const pdm_ir_op *op)
+/* What is normalized together: from here on. */
+static uint32_t first_axis(const pdm_ir_op *op)
+{
+    return is_by_plane(op) ? 2 : (uint32_t)pdm_cinn_attr(op, "begin_norm_axis", 1);
+}
+
+static bool affine_fits(const pdm_ir_op *op)
 {
     for (uint32_t i = 1; i < 3; i++) {
         const pdm_ir_type other = pdm_ir_op_operand_value(op, i)->type;
         if (other->dtype != operand(op)->type->dtype || other->rank != 1)
             return false;
     }
-    return first_axis(op) >= 1 && first_axis(op) < rank_of(op);
+    return true;
+}
+
+bool pdm_cinn_fits_layer_norm(const pdm_ir_op *op)
+{
+    return affine_fits(op) && first_axis(op) >= 1 && first_axis(op) < rank_of(op);
+}
+
+bool pdm_cinn_fits_instance_norm(const pdm_ir_op *op)
+{
+    return affine_fits(op) && rank_of(op) >= 3 && rank_of(op) <= 5;
 }
 
 /* 0: the sum; 1: the sum of squared distances to the mean. */
-bool pdm_cinn_part_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+bool pdm_cinn_part_moments(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
                               pdm_cinn_part *out)
 {
     (void)l;
@@ -555,7 +572,13 @@ static E normalized_count(pdm_cinn_lower *l, const pdm_ir_op *op)
     return count_of(l, op, reduced);
 }
 
-bool pdm_cinn_shape_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+/* How many scales and biases there are. */
+static E affine_count(pdm_cinn_lower *l, const pdm_ir_op *op)
+{
+    return is_by_plane(op) ? pdm_cinn_shape_of(l, operand(op))->dims[1] : normalized_count(l, op);
+}
+
+bool pdm_cinn_shape_normalized(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
 
@@ -567,7 +590,7 @@ bool pdm_cinn_shape_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_
     }
     for (uint32_t i = 1; i < 3; i++) {
         const pdm_cinn_shape *other = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(op, i));
-        if (!other || !pdm_cinn_require_equal(l, other->dims[0], normalized_count(l, op)))
+        if (!other || !pdm_cinn_require_equal(l, other->dims[0], affine_count(l, op)))
             return false;
     }
     *out = *x;
@@ -591,7 +614,7 @@ static E distance(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
     return x && mean ? B(SUB, pdm_loop_cast(fn, PDM_F64, x), mean) : NULL;
 }
 
-E pdm_cinn_term_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
+E pdm_cinn_term_moments(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
                            const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
@@ -621,84 +644,10 @@ E pdm_cinn_element_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, const E *i
     return B(ADD, B(MUL, normal, scale), bias);
 }
 
-/* ---- instance normalization ------------------------------------------------------------------ */
-
-bool pdm_cinn_fits_instance_norm(const pdm_ir_op *op)
-{
-    for (uint32_t i = 1; i < 3; i++) {
-        const pdm_ir_type other = pdm_ir_op_operand_value(op, i)->type;
-        if (other->dtype != operand(op)->type->dtype || other->rank != 1)
-            return false;
-    }
-    return rank_of(op) >= 3 && rank_of(op) <= 5;
-}
-
-bool pdm_cinn_shape_instance_norm(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
-{
-    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-
-    if (!x)
-        return false;
-    for (uint32_t d = 0; d < x->rank; d++) {
-        if (pdm_loop_is_int(x->dims[d], 0))
-            return false;
-    }
-    for (uint32_t i = 1; i < 3; i++) {
-        const pdm_cinn_shape *other = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(op, i));
-        if (!other || !pdm_cinn_require_equal(l, other->dims[0], x->dims[1]))
-            return false;
-    }
-    *out = *x;
-    return true;
-}
-
-/* 0: the sum over each plane; 1: the sum of squared distances to its mean. */
-bool pdm_cinn_part_instance_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
-                                 pdm_cinn_part *out)
-{
-    (void)l;
-    (void)number;
-    out->combine = PDM_CINN_SUM;
-    out->dtype = PDM_F64;
-    for (uint32_t d = 2; d < rank_of(op); d++)
-        out->reduced[d] = true;
-    return true;
-}
-
-static E plane_average(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices)
-{
-    bool reduced[PDM_MAX_RANK] = {false};
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E sum = pdm_cinn_part_value(l, op, number, indices);
-
-    for (uint32_t d = 2; d < rank_of(op); d++)
-        reduced[d] = true;
-    return sum ? B(DIV, sum, pdm_loop_cast(fn, PDM_F64, count_of(l, op, reduced))) : NULL;
-}
-
-static E plane_distance(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
-{
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = element(l, op, indices), mean = plane_average(l, op, 0, indices);
-
-    return x && mean ? B(SUB, pdm_loop_cast(fn, PDM_F64, x), mean) : NULL;
-}
-
-E pdm_cinn_term_instance_norm(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
-                              const E *indices)
-{
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-
-    if (number == 0)
-        return pdm_loop_cast(fn, PDM_F64, element(l, op, indices));
-    const E d = plane_distance(l, op, indices);
-    return d ? B(MUL, d, d) : NULL;
-}
-
 E pdm_cinn_element_instance_norm(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E d = plane_distance(l, op, indices), variance = plane_average(l, op, 1, indices);
+    const E d = distance(l, op, indices), variance = average(l, op, 1, indices);
     const E scale = pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, pdm_ir_op_operand_value(op, 1), &indices[1]));
     const E bias = pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, pdm_ir_op_operand_value(op, 2), &indices[1]));
 
