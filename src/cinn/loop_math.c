@@ -11,17 +11,20 @@
 
 typedef const pdm_loop_expr *E;
 
-/* In formulas: F a float32, I an int32. */
+/* In formulas: F a float32, D a float64, I an int32. */
 #define F(value)      pdm_loop_float(fn, PDM_F32, value)
+#define D(value)      pdm_loop_float(fn, PDM_F64, value)
 #define I(value)      pdm_loop_int(fn, PDM_I32, value)
 
-/* c[0] x^n + ... + c[n] */
+/* c[0] x^n + ... + c[n], in the type of x */
 static E polynomial(pdm_loop_fn *fn, E x, const double *c, size_t count)
 {
-    E p = F(c[0]);
+    if (!x)
+        return NULL;
+    E p = pdm_loop_float(fn, x->dtype, c[0]);
 
     for (size_t i = 1; i < count; i++)
-        p = FMA(p, x, F(c[i]));
+        p = FMA(p, x, pdm_loop_float(fn, x->dtype, c[i]));
     return p;
 }
 #define POLYNOMIAL(x, ...)                                                                         \
@@ -89,8 +92,8 @@ static E expand_exp(pdm_loop_fn *fn, E any)
     return MUL(MUL(core, power_of_2(fn, half)), power_of_2(fn, SUB(n, SUB(half, F(MAGIC)))));
 }
 
-/* x = m 2^k with m in [sqrt(1/2), sqrt(2)) */
-static E expand_log(pdm_loop_fn *fn, E any)
+/* m - 1 and k for any = m 2^k with m in [sqrt(1/2), sqrt(2)), when it is positive and finite. */
+static E mantissa(pdm_loop_fn *fn, E any, E *k)
 {
     const E tiny = LT(any, F(0x1p-126));
     const E x = IF(tiny, MUL(any, F(0x1p25)), any); /* denormals too */
@@ -98,10 +101,16 @@ static E expand_log(pdm_loop_fn *fn, E any)
     /* The bits of sqrt(1/2) from the exponent's point of view. */
     const E offset = SUB(bits, I(0x3f3504f3));
     const E exponent = B(AND, offset, I((int64_t)(int32_t)0xff800000u));
-    const E f = SUB(U(BITS, SUB(bits, exponent)), F(1));
+
     /* The exponent's bits as a number: they are a multiple of 2^23. */
-    const E k = SUB(MUL(pdm_loop_cast(fn, PDM_F32, exponent), F(0x1p-23)), IF(tiny, F(25), F(0)));
-    const E f2 = MUL(f, f);
+    *k = SUB(MUL(pdm_loop_cast(fn, PDM_F32, exponent), F(0x1p-23)), IF(tiny, F(25), F(0)));
+    return SUB(U(BITS, SUB(bits, exponent)), F(1));
+}
+
+static E expand_log(pdm_loop_fn *fn, E any)
+{
+    E k;
+    const E f = mantissa(fn, any, &k), f2 = MUL(f, f);
     const E p = POLYNOMIAL(f, -0.0763431042432785, 0.12761501967906952, -0.1316021829843521,
                            0.14201770722866058, -0.16623355448246002, 0.20001226663589478,
                            -0.250008225440979, 0.3333333134651184);
@@ -146,12 +155,104 @@ static E expand_erf(pdm_loop_fn *fn, E x)
     return IF(LT(a, F(0.8)), FMA(x, p, x), large);
 }
 
+/* ---- in float64 between: where float32 would not do -------------------------------------------- */
+
+/*
+ * x by pi/2 as a whole number, of which only the rest of a division by 4 is told (-2 to 2), and a
+ * fraction of at most 1/2. 2/pi is in parts of 24 bits, so that products with a float32 are exact; what
+ * they have of whole turns is left out before they are added, and so the largest numbers do as well.
+ */
+static E quarter_turns(pdm_loop_fn *fn, E x, E *fraction)
+{
+    static const double parts[] = {0xa2f983p-24, 0x6e4e44p-48, 0x1529fcp-72, 0x2757d1p-96,
+                                   0xf534ddp-120, 0xc0db62p-144, 0x95993cp-168, 0x439041p-192};
+    const E wide = pdm_loop_cast(fn, PDM_F64, x);
+    E rest = D(0), turns = D(0);
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const E t = MUL(wide, D(parts[i]));
+        rest = ADD(rest, SUB(t, MUL(U(ROUND, MUL(t, D(0.25))), D(4))));
+        const E whole = U(ROUND, rest);
+        rest = SUB(rest, whole);
+        turns = ADD(turns, whole);
+    }
+    *fraction = rest;
+    return SUB(turns, MUL(U(ROUND, MUL(turns, D(0.25))), D(4)));
+}
+
+/* sin(x + ahead pi/2), ahead 0 or 1. */
+static E expand_sin(pdm_loop_fn *fn, E x, int ahead)
+{
+    E fraction;
+    const E turns = quarter_turns(fn, x, &fraction);
+    const E angle = MUL(fraction, D(0x1.921fb54442d18p+0)), z = MUL(angle, angle);
+    const E sine = MUL(angle, POLYNOMIAL(z, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1));
+    const E cosine = POLYNOMIAL(z, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1);
+    const E odd = B(EQ, U(ABS, turns), D(1));
+    const E value = ahead ? IF(odd, sine, cosine) : IF(odd, cosine, sine);
+    const E negative = B(OR, B(EQ, U(ABS, turns), D(2)), B(EQ, turns, D(ahead ? 1 : -1)));
+    const E result = pdm_loop_cast(fn, PDM_F32, IF(negative, U(NEG, value), value));
+
+    return ahead ? result : IF(B(EQ, x, F(0)), x, result); /* the sign of zero */
+}
+
+/* log2 of a number that is not negative. */
+static E wide_log2(pdm_loop_fn *fn, E x)
+{
+    E k;
+    const E f = pdm_loop_cast(fn, PDM_F64, mantissa(fn, x, &k));
+    const E s = DIV(f, ADD(f, D(2))), z = MUL(s, s);
+    const E p = POLYNOMIAL(z, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1);
+    const E log = FMA(MUL(s, p), D(2.885390081777927), pdm_loop_cast(fn, PDM_F64, k)); /* 2 / log(2) */
+    const E usual = B(AND, LT(F(0), x), LT(x, F(INFINITY)));
+    const E edge = IF(B(EQ, x, F(0)), D(-INFINITY), IF(B(EQ, x, F(INFINITY)), D(INFINITY), D(NAN)));
+
+    return IF(usual, log, edge);
+}
+
+/* 2^z as float32, which is zero or infinite far enough from 0. */
+static E exp2_of(pdm_loop_fn *fn, E any)
+{
+    const E z = B(MAX, D(-240), B(MIN, D(240), any));
+    const E n = U(ROUND, z), f = MUL(SUB(z, n), D(0.6931471805599453));
+    const E p = POLYNOMIAL(f, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1);
+    const E half = U(ROUND, MUL(n, D(0.5)));
+    const E low = power_of_2(fn, ADD(pdm_loop_cast(fn, PDM_F32, half), F(MAGIC)));
+    const E high = power_of_2(fn, ADD(pdm_loop_cast(fn, PDM_F32, SUB(n, half)), F(MAGIC)));
+
+    return pdm_loop_cast(fn, PDM_F32, MUL(MUL(p, pdm_loop_cast(fn, PDM_F64, low)), pdm_loop_cast(fn, PDM_F64, high)));
+}
+
+/* x^y with the edges of pow in C. */
+static E expand_pow(pdm_loop_fn *fn, E x, E y)
+{
+    const E a = U(ABS, x), half = MUL(y, F(0.5));
+    const E size = exp2_of(fn, MUL(pdm_loop_cast(fn, PDM_F64, y), wide_log2(fn, a)));
+    const E whole = B(EQ, U(TRUNC, y), y); /* infinities, too */
+    const E odd = B(AND, whole, B(NE, U(TRUNC, half), half));
+    const E minus = LT(U(BITS, x), I(0));
+    const E number = IF(B(EQ, a, F(1)), IF(B(EQ, y, y), F(1), y), size);
+    const E with = IF(B(AND, odd, minus), U(NEG, number), number);
+    const E real = B(OR, whole, B(OR, B(LE, F(0), x), B(EQ, a, F(INFINITY))));
+    const E result = IF(real, with, F(NAN));
+
+    return IF(B(OR, B(EQ, x, F(1)), B(EQ, y, F(0))), F(1), result);
+}
+
 static E expand(void *user, pdm_loop_fn *fn, E e, const E *args)
 {
     (void)user;
-    if (e->kind != PDM_LOOP_UNARY || e->dtype != PDM_F32 || !args[0] || args[0]->dtype != PDM_F32)
+    if (e->dtype != PDM_F32 || !args[0] || args[0]->dtype != PDM_F32)
+        return NULL;
+    if (e->kind == PDM_LOOP_BINARY && e->op == PDM_LOOP_POW)
+        return expand_pow(fn, args[0], args[1]);
+    if (e->kind != PDM_LOOP_UNARY)
         return NULL;
     switch ((int)e->op) {
+    case PDM_LOOP_SIN:
+        return expand_sin(fn, args[0], 0);
+    case PDM_LOOP_COS:
+        return expand_sin(fn, args[0], 1);
     case PDM_LOOP_EXP:
         return expand_exp(fn, args[0]);
     case PDM_LOOP_LOG:

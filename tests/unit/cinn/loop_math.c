@@ -21,7 +21,9 @@ static const struct {
                  {PDM_LOOP_LOG, log},
                  {PDM_LOOP_TANH, tanh},
                  {PDM_LOOP_SIGMOID, sigmoid},
-                 {PDM_LOOP_ERF, erf}};
+                 {PDM_LOOP_ERF, erf},
+                 {PDM_LOOP_SIN, sin},
+                 {PDM_LOOP_COS, cos}};
 
 enum { NUM_FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -117,6 +119,87 @@ START_TEST(edges)
 }
 END_TEST
 
+/* x^y over n elements, as arithmetic. */
+static void run_pow(const float *x, const float *y, float *to, int64_t n)
+{
+    const pdm_cinn_backend *backend = &pdm_cinn_backend_ref;
+    pdm_loop_fn *fn;
+    void *image, *data[] = {(void *)(uintptr_t)x, (void *)(uintptr_t)y, to};
+
+    ck_assert_int_eq(pdm_loop_fn_create("pow", &fn), PDM_OK);
+    const pdm_loop_expr *extent = pdm_loop_add_symbol(fn, 0, 0);
+    const uint32_t a = pdm_loop_add_buffer(fn, "x", PDM_LOOP_INPUT, PDM_F32, 1, &extent);
+    const uint32_t b = pdm_loop_add_buffer(fn, "y", PDM_LOOP_INPUT, PDM_F32, 1, &extent);
+    const uint32_t out = pdm_loop_add_buffer(fn, "z", PDM_LOOP_OUTPUT, PDM_F32, 1, &extent);
+    const pdm_loop_expr *i = pdm_loop_var(fn, fn->num_vars++);
+    const pdm_loop_expr *value =
+        pdm_loop_binary(fn, PDM_LOOP_POW, pdm_loop_load(fn, a, &i), pdm_loop_load(fn, b, &i));
+    fn->body = pdm_loop_for(fn, 0, extent, pdm_loop_store(fn, out, &i, value));
+    ck_assert(pdm_loop_expand_math(fn));
+    ck_assert_ptr_null(pdm_loop_verify(fn));
+    ck_assert_ptr_ne(fn->body->body->value, value);
+    ck_assert_int_eq(backend->compile(fn, &image), PDM_OK);
+    ck_assert_int_eq(backend->run(image, 0, data, &n, 0, n), PDM_OK);
+    backend->destroy(image);
+    pdm_loop_fn_destroy(fn);
+}
+
+static void judge_pow(const float *x, const float *y, int64_t n)
+{
+    float *z = malloc((size_t)n * sizeof *z);
+
+    ck_assert_ptr_nonnull(z);
+    run_pow(x, y, z, n);
+    for (int64_t k = 0; k < n; k++) {
+        const double want = pow((double)x[k], (double)y[k]);
+        if (units(z[k], want) > 2 || (z[k] == 0 && signbit(z[k]) != signbit((float)want)))
+            ck_abort_msg("pow(%a, %a) is %a, not %a", (double)x[k], (double)y[k], (double)z[k], want);
+    }
+    free(z);
+}
+
+START_TEST(pow_accurate)
+{
+    enum { COUNT = 100000 };
+    float *x = malloc(COUNT * sizeof *x), *y = malloc(COUNT * sizeof *y);
+    uint32_t state = 1;
+
+    ck_assert(x && y);
+    for (uint32_t k = 0; k < COUNT; k++) {
+        state = state * 1664525 + 1013904223;
+        const uint32_t bits = state;
+        memcpy(&x[k], &bits, sizeof bits);
+        state = state * 1664525 + 1013904223;
+        y[k] = (float)((double)state / UINT32_MAX * 20 - 10);
+        if (k % 4 == 0) /* near 1, with large results all the same */
+            x[k] = 1 + (float)k / COUNT * 0.01F, y[k] *= 1000;
+        else if (k % 4 == 1)
+            y[k] = roundf(y[k]);
+        else if (k % 4 == 2)
+            x[k] = (float)k / 1000;
+    }
+    judge_pow(x, y, COUNT);
+    free(x);
+    free(y);
+}
+END_TEST
+
+START_TEST(pow_edges)
+{
+    static const float numbers[] = {0.0F, -0.0F, 1.0F, -1.0F, INFINITY, -INFINITY, NAN, 2.0F, -2.0F, 3.0F, -3.0F, 0.5F,
+                                    -0.5F, 0x1p-149F, -0x1p-149F, 0x1p-126F, 3e38F, -3e38F, 0x1p24F, 16777215.0F,
+                                    -16777215.0F, 0x1.fffffep-1F, 0x1.000002p0F, 1e5F, -1e5F};
+    enum { N = sizeof numbers / sizeof *numbers };
+    float x[N * N], y[N * N];
+
+    for (int k = 0; k < N * N; k++) {
+        x[k] = numbers[k / N];
+        y[k] = numbers[k % N];
+    }
+    judge_pow(x, y, (int64_t)N * N);
+}
+END_TEST
+
 Suite *pdm_suite_loop_math(void)
 {
     Suite *suite = suite_create("loop_math");
@@ -125,7 +208,9 @@ Suite *pdm_suite_loop_math(void)
     tcase_set_tags(accuracy, "long");
     tcase_add_loop_test(accuracy, accurate, 0, NUM_FUNCTIONS);
     tcase_add_loop_test(accuracy, zeros_keep_their_sign, 0, NUM_FUNCTIONS);
+    tcase_add_test(accuracy, pow_accurate);
     tcase_add_loop_test(rest, edges, 0, NUM_FUNCTIONS);
+    tcase_add_test(rest, pow_edges);
     suite_add_tcase(suite, accuracy);
     suite_add_tcase(suite, rest);
     return suite;
