@@ -264,18 +264,16 @@ static void begin(void)
     setcontext(&m.scheduler);
 }
 
-static void start_lanes(void)
+/* By itself, for getcontext is taken for a function that returns twice: no variable may live across it. */
+static void start_lane(lane *l, char *stack)
 {
-    for (unsigned i = 0; i < m.threads; i++) {
-        lane *l = &m.lanes[i];
-        getcontext(&l->context);
-        l->context.uc_stack.ss_sp = m.stacks + (size_t)i * STACK;
-        l->context.uc_stack.ss_size = STACK;
-        l->context.uc_link = NULL;
-        makecontext(&l->context, begin, 0);
-        l->state = RUNS;
-        l->warp_time = 0;
-    }
+    getcontext(&l->context);
+    l->context.uc_stack.ss_sp = stack;
+    l->context.uc_stack.ss_size = STACK;
+    l->context.uc_link = NULL;
+    makecontext(&l->context, begin, 0);
+    l->state = RUNS;
+    l->warp_time = 0;
 }
 
 /* Lanes run in turn until each waits or is done; then those go on that have come together. */
@@ -285,7 +283,8 @@ static void run_block(void)
     bool more = true;
 
     m.time = 0;
-    start_lanes();
+    for (unsigned i = 0; i < m.threads; i++)
+        start_lane(&m.lanes[i], m.stacks + (size_t)i * STACK);
     while (more && !m.fault[0]) {
         for (next = 0; next < m.threads && !m.fault[0]; next++) {
             if (m.lanes[next].state != RUNS)
