@@ -216,7 +216,7 @@ typedef enum slack {
     SIGN     /* of zero */
 } slack;
 
-enum { ALWAYS = 1, SIMPLIFIED = 2, FOLDED = 4, FAST = 8 }; /* FOLDED: into weights, by passes that round otherwise */
+enum { ALWAYS = 1, SIMPLIFIED = 2, FOLDED = 4, FAST = 8, COMPILED = 16 }; /* FOLDED: into weights, by passes that round otherwise */
 
 static const struct slack_row {
     const char *op;
@@ -237,6 +237,8 @@ static const struct slack_row {
     {"sum", SUM, 1, ALWAYS}, {"swish", FADING, 5, ALWAYS}, {"tan", UNITS, 4, ALWAYS}, {"tanh", UNITS, 4, ALWAYS},
     {"tanh_shrink", LARGEST, 4, ALWAYS},
     {"bilinear_interp", LARGEST, 4, ALWAYS}, {"p_norm", UNITS, 16, ALWAYS}, {"prod", UNITS, 64, ALWAYS},
+    /* Of zeros that are the largest, the reference takes the last one, its first axis being the fastest; loops have the order of memory. */
+    {"amax", SIGN, 0, COMPILED}, {"amin", SIGN, 0, COMPILED}, {"max", SIGN, 0, COMPILED}, {"min", SIGN, 0, COMPILED},
     /* What passes put together, and fast kernels do in another order. */
     {"conv2d", PRODUCT, 4, FOLDED | FAST}, {"matmul", PRODUCT, 1, FOLDED | FAST}, {"pool2d", LARGEST, 8, FAST},
     /* A scale by one is left out, and dropout may become one; its sum of -0 and 0 is 0. */
@@ -504,7 +506,8 @@ static int done_by(const judge_way *way, uint64_t seed)
     if (way->optimized || way->passes)
         choose_passes(way, seed, list);
     const bool folds = strstr(list, "conv-bn") || strstr(list, "linear") || strstr(list, "matmul");
-    return ALWAYS | (way->optimized || way->passes || way->compile ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0);
+    return ALWAYS | (way->optimized || way->passes || way->compile ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
+           (way->compile ? COMPILED : 0);
 }
 
 /* More runs of the reference, moved. */

@@ -28,6 +28,7 @@ kept_programs = \
 	tests/programs/kept/exp-zero.pir \
 	tests/programs/kept/hardtanh-bounds.pir \
 	tests/programs/kept/infinite-shrink.pir \
+	tests/programs/kept/max-zero.pir \
 	tests/programs/kept/norm-infinite.pir \
 	tests/programs/kept/norm-mean.pir \
 	tests/programs/kept/norm-weights.pir \
