@@ -434,6 +434,11 @@ int main(int argc, char **argv)
             pdm_cinn_backend_add(&emulated_backend);
         if (s.ways[w].compile && !strcmp(s.ways[w].compile, "faulty"))
             pdm_cinn_backend_add(&faulty_backend);
+        const char *reason = "";
+        if (s.ways[w].compile && !pdm_cinn_backend_find(s.ways[w].compile, &reason)) {
+            fprintf(stderr, "pdm-programs: %s: %s\n", s.ways[w].compile, reason);
+            return 2;
+        }
     }
     if (s.last >= s.first)
         run_seeds(&s);
