@@ -18,6 +18,7 @@ tests_tools_pdm_emulate_SOURCES = \
 	tests/tools/emulator.h \
 	tests/tools/pdm-emulate.c
 
+if ENABLE_SHARED
 # A module: -rpath makes libtool build it shared.
 check_LTLIBRARIES = tests/tools/fake-cuda.la
 # It defines what others declare.
@@ -28,6 +29,7 @@ tests_tools_fake_cuda_la_SOURCES = \
 	tests/tools/emulator.c \
 	tests/tools/emulator.h \
 	tests/tools/fake_cuda.c
+endif
 
 check_PROGRAMS += tests/tools/pdm-nvrtc
 tests_tools_pdm_nvrtc_LDADD = $(PDM_EXEC_LIBS)
