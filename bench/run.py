@@ -187,7 +187,7 @@ def promises(b, name, engines):
     if not ours or not peers or name not in FETCHED:
         return
     for e in peers:
-        r, most = ratio(ours, e), 1.3 if e.name == "openvino" else 1.0
+        r, most = ratio(ours, e), 1.2 if e.name == "openvino" else 1.0
         b.promise("%s: %.2f times the time of %s (at most %.1f is promised)" % (name, r, e.name, most), r <= most)
     fastest = min(peers, key=lambda e: e.load + e.first)
     share = (ours.load + ours.first) / (fastest.load + fastest.first)
