@@ -13,6 +13,10 @@ fuzz_programs = \
 	tests/fuzz/fuzz_text
 check_PROGRAMS += $(fuzz_programs)
 
+# These and what they need, no more.
+fuzzers: $(fuzz_programs)
+.PHONY: fuzzers
+
 if ENABLE_FUZZER
 fuzz_main =
 fuzz_ldflags = $(AM_LDFLAGS) $(PDM_FUZZ_LDFLAGS)
