@@ -20,16 +20,6 @@ static pdm_status print_grouped(const pdm_ir_module *module, pdm_cinn_form form,
     return status;
 }
 
-static pdm_status print_shapes(const pdm_ir_module *module, pdm_buf *buf)
-{
-    pdm_ir_shapes *shapes;
-
-    PDM_TRY(pdm_ir_shapes_find(module, &shapes));
-    pdm_ir_shapes_print(shapes, module, buf);
-    pdm_ir_shapes_destroy(shapes);
-    return PDM_OK;
-}
-
 /* What is told of a program in PIR; legacy ones are translated for it. */
 static pdm_status print_analysis(const pdm_model *model, pdm_dump_format format, pdm_buf *buf)
 {
@@ -47,7 +37,7 @@ static pdm_status print_analysis(const pdm_model *model, pdm_dump_format format,
         status = pdm_ir_verify(module, &sink);
     if (status == PDM_OK)
         status = format == PDM_DUMP_SHAPES
-                     ? print_shapes(module, buf)
+                     ? pdm_ir_shapes_print(module, buf)
                      : print_grouped(module, (pdm_cinn_form)(format - PDM_DUMP_GROUPS), buf);
     pdm_ir_module_destroy(owned);
     return status;

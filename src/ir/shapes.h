@@ -66,8 +66,8 @@ PDM_MUST_USE pdm_status pdm_ir_shapes_find(const pdm_ir_module *module, pdm_ir_s
 void pdm_ir_shapes_destroy(pdm_ir_shapes *shapes); /* NULL is allowed */
 /* NULL: nothing is known. */
 const pdm_ir_shape *pdm_ir_shapes_of(const pdm_ir_shapes *shapes, const pdm_ir_value *value);
-/* Symbols, values with their shapes, and what holds of symbols. */
-void pdm_ir_shapes_print(const pdm_ir_shapes *shapes, const pdm_ir_module *module, pdm_buf *buf);
+/* Find them, and print symbols, values with their shapes, and what holds of symbols. */
+PDM_MUST_USE pdm_status pdm_ir_shapes_print(const pdm_ir_module *module, pdm_buf *buf);
 
 /* ---- for infer-meta -------------------------------------------------------------------------- */
 

@@ -200,11 +200,13 @@ static void put_constraints(printer *p)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-void pdm_ir_shapes_print(const pdm_ir_shapes *shapes, const pdm_ir_module *module, pdm_buf *buf)
+pdm_status pdm_ir_shapes_print(const pdm_ir_module *module, pdm_buf *buf)
 {
-    printer p = {.s = shapes, .buf = buf};
+    pdm_ir_shapes *shapes;
     size_t without = 0, used = 0;
 
+    PDM_TRY(pdm_ir_shapes_find(module, &shapes));
+    printer p = {.s = shapes, .buf = buf};
     pdm_map_init(&p.names);
     number_block(&p, module->block);
     put_symbols(&p);
@@ -218,4 +220,6 @@ void pdm_ir_shapes_print(const pdm_ir_shapes *shapes, const pdm_ir_module *modul
     pdm_buf_printf(buf, "%zu tensors, %zu of unknown rank; %zu symbols, %zu of ops without a rule\n",
                    shapes->num_values, shapes->num_unknown, used, without);
     pdm_map_deinit(&p.names);
+    pdm_ir_shapes_destroy(shapes);
+    return PDM_OK;
 }

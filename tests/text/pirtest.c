@@ -75,16 +75,6 @@ static pdm_status show_groups(const pdm_ir_module *module, const char *command, 
     return status;
 }
 
-static pdm_status show_shapes(const pdm_ir_module *module, pdm_buf *out)
-{
-    pdm_ir_shapes *shapes;
-
-    PDM_TRY(pdm_ir_shapes_find(module, &shapes));
-    pdm_ir_shapes_print(shapes, module, out);
-    pdm_ir_shapes_destroy(shapes);
-    return PDM_OK;
-}
-
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 typedef struct passes {
@@ -207,7 +197,7 @@ static pdm_status show(pdm_ir_module *module, const char *command, pdm_diag_sink
     else if (strcmp(command, "verify") == 0)
         status = pdm_ir_verify(module, sink);
     else if (strcmp(command, "shapes") == 0)
-        status = show_shapes(module, out);
+        status = pdm_ir_shapes_print(module, out);
     else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0 ||
              strcmp(command, "cuda") == 0)
         status = show_groups(module, command, sink, out);

@@ -75,9 +75,20 @@ static void replace(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second, pdm_ir_op
         pdm_lower_remember(l, &l->needs_last, made, made);
 }
 
+typedef struct operands {
+    pdm_ir_value *v[5 + 2 * PDM_POST_MAX];
+    size_t n;
+} operands;
+
+static void add_operands(operands *in, const pdm_ir_op *op, uint32_t begin, uint32_t end)
+{
+    for (uint32_t i = begin; i < end; i++)
+        in->v[in->n++] = pdm_ir_op_operand_value(op, i);
+}
+
 static void join(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second)
 {
-    pdm_ir_value *in[5 + 2 * PDM_POST_MAX];
+    operands in = {.n = 0};
     const pdm_lower_attr attrs[] = {
         {"filter_shape", pdm_ir_op_attr(first, "filter_shape")},
         {"strides", pdm_ir_op_attr(first, "strides")},
@@ -91,17 +102,12 @@ static void join(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second)
         {"post", pdm_ir_op_attr(second, "post")},
         {"post_args", pdm_ir_op_attr(second, "post_args")},
         {0}};
-    size_t n = 0;
 
-    for (uint32_t i = 0; i < 3; i++)
-        in[n++] = pdm_ir_op_operand_value(first, i);
-    for (uint32_t i = 1; i < 3; i++)
-        in[n++] = pdm_ir_op_operand_value(second, i);
-    for (uint32_t i = 3; i < first->num_operands; i++)
-        in[n++] = pdm_ir_op_operand_value(first, i);
-    for (uint32_t i = 3; i < second->num_operands; i++)
-        in[n++] = pdm_ir_op_operand_value(second, i);
-    replace(l, first, second, pdm_lower_make(l, second, second, "fast.separable_conv2d", in, n,
+    add_operands(&in, first, 0, 3);
+    add_operands(&in, second, 1, 3);
+    add_operands(&in, first, 3, first->num_operands);
+    add_operands(&in, second, 3, second->num_operands);
+    replace(l, first, second, pdm_lower_make(l, second, second, "fast.separable_conv2d", in.v, in.n,
                                              pdm_ir_op_result(second, 0)->type, attrs));
 }
 
@@ -135,23 +141,19 @@ static bool is_of_images(const pdm_ir_op *op, int64_t channels)
 
 static void join_steps(pdm_lower *l, pdm_ir_op *first, pdm_ir_op *second)
 {
-    pdm_ir_value *in[3 + 2 * PDM_POST_MAX];
+    operands in = {.n = 0};
     const pdm_lower_attr attrs[] = {{"channels", pdm_ir_attr_i64(l->context, filter_dim(second, 0))},
                                     {"inner_post", pdm_ir_op_attr(first, "post")},
                                     {"inner_post_args", pdm_ir_op_attr(first, "post_args")},
                                     {"post", pdm_ir_op_attr(second, "post")},
                                     {"post_args", pdm_ir_op_attr(second, "post_args")},
                                     {0}};
-    size_t n = 0;
 
-    in[n++] = pdm_ir_op_operand_value(first, 0);
-    in[n++] = pdm_ir_op_operand_value(second, 1);
-    in[n++] = pdm_ir_op_operand_value(second, 2);
-    for (uint32_t i = 1; i < first->num_operands; i++)
-        in[n++] = pdm_ir_op_operand_value(first, i);
-    for (uint32_t i = 3; i < second->num_operands; i++)
-        in[n++] = pdm_ir_op_operand_value(second, i);
-    replace(l, first, second, pdm_lower_make(l, second, second, "fast.stepped_conv2d", in, n,
+    add_operands(&in, first, 0, 1);
+    add_operands(&in, second, 1, 3);
+    add_operands(&in, first, 1, first->num_operands);
+    add_operands(&in, second, 3, second->num_operands);
+    replace(l, first, second, pdm_lower_make(l, second, second, "fast.stepped_conv2d", in.v, in.n,
                                              pdm_ir_op_result(second, 0)->type, attrs));
 }
 
