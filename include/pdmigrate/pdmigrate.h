@@ -172,6 +172,22 @@ typedef enum pdm_dump_format {
  * pdm_free. */
 PDM_API PDM_MUST_USE pdm_status pdm_model_dump(const pdm_model *model, pdm_dump_format format,
                                                char **out_text);
+
+typedef enum pdm_code_format {
+    PDM_CODE_PTX,   /* of GPUs of NVIDIA, as text; made by NVRTC */
+    PDM_CODE_CUBIN, /* the same, for one machine; an ELF file */
+    PDM_CODE_LLVM   /* LLVM IR for this processor, as text: a module for each group */
+} pdm_code_format;
+
+/*
+ * What kernels of groups are compiled to; a legacy program is translated for it. arch: "sm_80" or the
+ * like; NULL: sm_80. *out_code is malloc'ed, NUL-terminated in any case, and freed by the caller with
+ * pdm_free. PDM_UNSUPPORTED: what makes it (NVRTC, the module for LLVM) is missing; a diagnostic
+ * tells what.
+ */
+PDM_API PDM_MUST_USE pdm_status pdm_model_code(const pdm_model *model, pdm_code_format format,
+                                               const char *arch, char **out_code,
+                                               size_t *out_size);
 PDM_API void pdm_free(void *memory);
 
 /* ---- conversion ------------------------------------------------------------------------------ */

@@ -50,12 +50,14 @@ typedef struct pdm_cinn_backend {
     PDM_MUST_USE pdm_status (*make)(const pdm_loop_fn *fn, void **out_code, size_t *out_size);
     PDM_MUST_USE pdm_status (*load)(const pdm_loop_fn *fn, const void *code, size_t size,
                                     void **out_image);
+    /* Code as text for people, malloc'ed; number is in its names. NULL: there is none. */
+    PDM_MUST_USE pdm_status (*print)(const pdm_loop_fn *fn, uint64_t number, char **out_text);
     /* Of modules: why nothing can be made at all (text that stays); NULL when it can. */
     const char *(*why_not)(void);
     const pdm_cinn_device *device; /* there is no `run` then; NULL: data are the process's */
 } pdm_cinn_backend;
 
-enum { PDM_CINN_BACKEND_VERSION = 2 };
+enum { PDM_CINN_BACKEND_VERSION = 3 };
 
 /* The function that a module exports, by name. */
 #define PDM_CINN_MODULE_ENTRY "pdm_cinn_module"

@@ -31,12 +31,14 @@ typedef enum pdm_cinn_form {
     PDM_CINN_AS_OPS,
     PDM_CINN_AS_LOOPS, /* ops, and the loops that they become for the declared shapes */
     PDM_CINN_AS_CUDA,  /* a file of kernels in CUDA C */
-    PDM_CINN_AS_SUMMARY /* how many ops are in groups; which are not, and why */
+    PDM_CINN_AS_SUMMARY, /* how many ops are in groups; which are not, and why */
+    PDM_CINN_AS_LLVM /* LLVM IR for this processor, a module of each group */
 } pdm_cinn_form;
 
-/* The last form alone. */
+/* PDM_CINN_AS_SUMMARY alone. */
 PDM_MUST_USE pdm_status pdm_cinn_group_summary(const pdm_ir_module *module, pdm_buf *out);
 
+/* PDM_UNSUPPORTED: the module for LLVM is missing (backend.h tells why). */
 PDM_MUST_USE pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form,
                                              pdm_buf *out);
 

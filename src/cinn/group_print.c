@@ -8,15 +8,19 @@
  *         out  v1
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/map.h"
+#include "cinn/backend.h"
 #include "cinn/cuda/print.h"
 #include "cinn/group.h"
+#include "cinn/loop_rewrite.h"
 #include "cinn/lower.h"
 
 typedef struct printer {
     pdm_buf *out;
     pdm_cinn_form form;
+    const pdm_cinn_backend *llvm; /* of PDM_CINN_AS_LLVM */
     size_t groups;
     pdm_map names; /* value -> number: inputs even, results odd */
     pdm_status status;
@@ -135,13 +139,38 @@ static void cuda_text(printer *p, const pdm_loop_fn *fn)
         p->status = status;
 }
 
+static void llvm_text(printer *p, pdm_loop_fn *fn)
+{
+    char *text = NULL;
+    pdm_status status;
+
+    pdm_cinn_schedule_cpu(fn, true);
+    pdm_loop_expand_math(fn);
+    status = fn->status;
+    if (status == PDM_OK)
+        status = p->llvm->print(fn, p->groups, &text);
+    pdm_buf_printf(p->out, "\n; group %zu: %s%s\n", p->groups, fn->name,
+                   status == PDM_UNSUPPORTED ? " is run as single ops" : "");
+    pdm_buf_puts(p->out, text ? text : "");
+    if (status != PDM_OK && status != PDM_UNSUPPORTED)
+        p->status = status;
+    free(text);
+}
+
+/* Whether nothing but code is printed. */
+static bool is_code(const printer *p)
+{
+    return p->form == PDM_CINN_AS_CUDA || p->form == PDM_CINN_AS_LLVM;
+}
+
 static void loop_text(printer *p, const pdm_ir_op *group)
 {
     pdm_loop_fn *fn = NULL;
     const pdm_status status = pdm_cinn_lower_group(group, NULL, &fn);
 
-    if (status == PDM_UNSUPPORTED && p->form == PDM_CINN_AS_CUDA)
-        pdm_buf_printf(p->out, "\n/* group %zu is run as single ops */\n", p->groups);
+    if (status == PDM_UNSUPPORTED && is_code(p))
+        pdm_buf_printf(p->out, p->llvm ? "\n; group %zu is run as single ops\n" : "\n/* group %zu is run as single ops */\n",
+                       p->groups);
     else if (status == PDM_UNSUPPORTED)
         pdm_buf_puts(p->out, "    (not lowered: run as single ops)\n");
     else if (status != PDM_OK)
@@ -149,6 +178,8 @@ static void loop_text(printer *p, const pdm_ir_op *group)
     if (fn && p->form == PDM_CINN_AS_CUDA) {
         pdm_cinn_schedule_gpu(fn);
         cuda_text(p, fn);
+    } else if (fn && p->llvm) {
+        llvm_text(p, fn);
     } else if (fn) {
         pdm_cinn_schedule_cpu(fn, true);
         pdm_loop_print(fn, p->out);
@@ -166,7 +197,7 @@ static pdm_status visit(void *user, pdm_ir_op *op)
     if (!pdm_cinn_is_group(op))
         return PDM_OK;
     p->groups++;
-    if (p->form != PDM_CINN_AS_CUDA)
+    if (!is_code(p))
         group_text(p, op);
     if (p->form != PDM_CINN_AS_OPS)
         loop_text(p, op);
@@ -181,12 +212,18 @@ pdm_status pdm_cinn_group_print(const pdm_ir_module *module, pdm_cinn_form form,
         return pdm_cinn_group_summary(module, out);
     if (form == PDM_CINN_AS_CUDA)
         pdm_cinn_cuda_prologue(out);
+    if (form == PDM_CINN_AS_LLVM) {
+        const char *reason;
+        p.llvm = pdm_cinn_backend_module(&reason);
+        if (!p.llvm)
+            return PDM_UNSUPPORTED;
+    }
     const pdm_status status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, visit, &p);
     pdm_cinn_group_stats stats;
 
     pdm_map_deinit(&p.names);
     PDM_TRY(status);
-    if (form == PDM_CINN_AS_CUDA)
+    if (is_code(&p))
         return pdm_buf_ok(out) ? PDM_OK : PDM_NOMEM;
     PDM_TRY(pdm_cinn_group_count(module, &stats));
     pdm_buf_printf(out, "%s%zu of %zu ops in %zu groups\n", p.groups ? "\n" : "", stats.grouped,

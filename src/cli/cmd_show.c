@@ -169,6 +169,7 @@ static void summary_json(const pdm_model *model)
 typedef struct view {
     pdm_model *model;
     char *text;
+    size_t size; /* of the text */
     histogram ops;
 } view;
 
@@ -197,6 +198,17 @@ static const text_view *view_of(const cli_options *options)
     return NULL;
 }
 
+/* Of --kernel-source; false: it is a text that is made of the program alone. */
+static bool is_compiled(const cli_options *options, pdm_code_format *out)
+{
+    const char *language = options->arg[OPT_KERNEL_SOURCE];
+
+    if (!language || !strcmp(language, "cuda"))
+        return false;
+    *out = !strcmp(language, "ptx") ? PDM_CODE_PTX : !strcmp(language, "cubin") ? PDM_CODE_CUBIN : PDM_CODE_LLVM;
+    return true;
+}
+
 static pdm_status gather(pdm_context *context, const cli_options *options, view *v)
 {
     const pdm_load_options load = {.size = sizeof load,
@@ -208,8 +220,14 @@ static pdm_status gather(pdm_context *context, const cli_options *options, view 
     if (status != PDM_OK)
         return status;
     const text_view *form = view_of(options);
-    if (form)
-        return pdm_model_dump(v->model, form->format, &v->text);
+    pdm_code_format code;
+    if (is_compiled(options, &code))
+        return pdm_model_code(v->model, code, options->arg[OPT_ARCH], &v->text, &v->size);
+    if (form) {
+        const pdm_status dumped = pdm_model_dump(v->model, form->format, &v->text);
+        v->size = dumped == PDM_OK ? strlen(v->text) : 0;
+        return dumped;
+    }
     if (options->has[OPT_OPS])
         return count_ops(v->model, &v->ops);
     return PDM_OK;
@@ -239,7 +257,7 @@ int cli_show(pdm_context *context, const cli_options *options, cli_report *repor
         cli_json_end(report);
     } else if (status == PDM_OK) {
         if (v.text)
-            fputs(v.text, stdout);
+            fwrite(v.text, 1, v.size, stdout);
         else if (options->has[OPT_OPS])
             ops_text(&v.ops);
         else

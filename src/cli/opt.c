@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report.h"
 
@@ -372,6 +373,30 @@ static int check_run(cli_report *report, cli_options *out)
     return failed;
 }
 
+/* --kernel-source and --arch */
+static int check_code(cli_report *report, cli_options *out)
+{
+    static const char *const languages[] = {"cuda", "ptx", "cubin", "llvm"};
+    const char *language = out->arg[OPT_KERNEL_SOURCE], *arch = out->arg[OPT_ARCH];
+    const size_t digits = arch && !strncmp(arch, "sm_", 3) ? strspn(arch + 3, "0123456789") : 0;
+    size_t i = 0;
+
+    while (language && i < 4 && strcmp(language, languages[i]) != 0)
+        i++;
+    if (i == 4)
+        return cli_usage(report, "it is cuda, ptx, cubin or llvm", "--kernel-source %s is not known",
+                         language);
+    if (arch && (!language || (i != 1 && i != 2)))
+        return cli_usage(report, NULL, "--arch is for --kernel-source ptx and cubin");
+    if (arch && (digits < 2 || digits > 3 || (arch[3 + digits] && (!strchr("af", arch[3 + digits]) || arch[4 + digits]))))
+        return cli_usage(report, "such as sm_80", "--arch %s is not known", arch);
+    if (language && i == 2 && out->json)
+        return cli_usage(report, NULL, "--kernel-source cubin is no text: it excludes --format json");
+    if (language && i == 2 && isatty(STDOUT_FILENO))
+        return cli_usage(report, "write it to a file: > FILE", "--kernel-source cubin is no text");
+    return 0;
+}
+
 static int check_values(cli_report *report, cli_options *out)
 {
     const char *format = out->arg[OPT_FORMAT];
@@ -408,9 +433,9 @@ static int check_values(cli_report *report, cli_options *out)
                          "--text, --dot, --ops, --shapes, --groups, --group-summary, --loop-ir and --kernel-source exclude each other");
     if (out->has[OPT_DOT] && (out->has[OPT_EXTRACT] || (out->command == CLI_GRAPH && out->json)))
         return cli_usage(report, NULL, "--dot excludes --extract and --format json");
-    if (out->has[OPT_KERNEL_SOURCE] && strcmp(out->arg[OPT_KERNEL_SOURCE], "cuda") != 0)
-        return cli_usage(report, "it is cuda", "--kernel-source %s is not known",
-                         out->arg[OPT_KERNEL_SOURCE]);
+    const int code_failed = check_code(report, out);
+    if (code_failed)
+        return code_failed;
     if (out->has[OPT_CACHE_DIR] && (out->has[OPT_NO_CACHE] || !*out->arg[OPT_CACHE_DIR]))
         return cli_usage(report, NULL, "--cache-dir names a folder, and excludes --no-cache");
     int failed = check_run(report, out);

@@ -33,6 +33,25 @@ for model in "$legacy" "$pir" "$flow"; do
     is_json "$dir/out" "--shapes of $name as JSON is JSON"
 done
 
+# --kernel-source, without what compiles; tests/exec/cuda.sh and tests/oracle/cuda.sh do it with NVRTC.
+exits 0 "--kernel-source cuda" show --kernel-source cuda "$legacy"
+tap_try "kernels are printed" grep -q '^PDM_KERNEL ' "$dir/out"
+for language in ptx cubin; do
+    PDM_NVRTC=/nowhere/libnvrtc.so exits 4 "--kernel-source $language without NVRTC" show --kernel-source $language "$legacy"
+    says "NVRTC is missing.*/nowhere/libnvrtc.so" "--kernel-source $language: what is missing is named"
+    tap_is "$(cat "$dir/out")" "" "--kernel-source $language: nothing on standard output"
+done
+if [ "${PDM_LLVM:-no}" != no ]; then
+    exits 0 "--kernel-source llvm" show --kernel-source llvm "$legacy"
+    tap_try "LLVM IR is printed" grep -q '^define .*@' "$dir/out"
+fi
+PDM_MODULE_DIR=/nowhere exits 4 "--kernel-source llvm without its module" show --kernel-source llvm "$legacy"
+says "/nowhere/pdmigrate-llvm.so" "--kernel-source llvm: the module is named"
+exits 2 "a language that is not known" show --kernel-source metal "$legacy"
+exits 2 "--arch is checked" show --kernel-source ptx --arch gfx90 "$legacy"
+exits 2 "--arch is for GPUs" show --kernel-source llvm --arch sm_80 "$legacy"
+exits 2 "cubin is no text for JSON" show --kernel-source cubin --format json "$legacy"
+
 run show --format json "$legacy"
 tap_is "$(json_get "$dir/out" '[j["kind"], j["version"], [i["name"] for i in j["inputs"]]]')" \
     "['legacy', 'Paddle 2.6.2', ['ids', 'length']]" "the summary of bilstm_tagger"

@@ -55,6 +55,11 @@ tap_is $? 0 "what NVRTC refuses is run op by op"
 says "refused for a test" "and told with what it said"
 PDM_FAKE_MEMORY=1024 with "$fake" "$fake" "$PDMIGRATE" verify "$model" --io "$model/io.npz" --compile cuda
 tap_is $? 0 "so is what a full device has no room for"
+with "$fake" "$fake" "$PDMIGRATE" show "$model" --kernel-source ptx --arch sm_80
+tap_try "PTX is printed" grep -q '^.target sm_80' "$dir/out"
+with "$fake" "$fake" "$PDMIGRATE" show "$model" --kernel-source ptx --arch sm_999
+tap_is $? 4 "not for what NVRTC does not know"
+says "NVRTC refused kernels for compute_999" "which is told"
 for case in op_while__dynamic_rnn op_conditional_block__nested; do
     with "$fake" "$fake" "$PDMIGRATE" verify "$srcdir/fixtures/cases/$case" --io "$srcdir/fixtures/cases/$case/io.npz" --compile cuda
     tap_is $? 0 "$case: loops and branches read here what groups leave there"

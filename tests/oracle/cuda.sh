@@ -43,5 +43,18 @@ for arch in sm_80 sm_90; do
         failed=$((failed + $2 - $1))
     fi
 done
+# Kernels of a whole model at once, as the command prints them.
+for form in ptx cubin; do
+    if "$program" show "$srcdir/fixtures/models/unet_mini" --no-params --kernel-source $form --arch sm_90 >"$dir/$form" &&
+        case $form in
+        ptx) grep -q '^\.target sm_90' "$dir/ptx" ;;
+        *) [ "$(od -An -c -N4 "$dir/cubin" | tr -d ' ')" = '177ELF' ] ;;
+        esac; then
+        passed=$((passed + 1))
+    else
+        echo "show --kernel-source $form"
+        failed=$((failed + 1))
+    fi
+done
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

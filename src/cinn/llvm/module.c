@@ -109,28 +109,61 @@ static bool optimize(LLVMModuleRef module, LLVMTargetMachineRef machine)
     return !bad;
 }
 
+typedef struct build {
+    LLVMContextRef context;
+    LLVMTargetMachineRef machine;
+    LLVMModuleRef module;
+} build;
+
+static void build_deinit(build *m)
+{
+    if (m->module)
+        LLVMDisposeModule(m->module);
+    if (m->machine)
+        LLVMDisposeTargetMachine(m->machine);
+    if (m->context)
+        LLVMContextDispose(m->context);
+}
+
+/* False: it cannot be done. build_deinit is the caller's in any case. */
+static bool make_module(const pdm_loop_fn *fn, uint64_t number, build *out)
+{
+    *out = (build){0};
+    if (why_not() || !fn->flat)
+        return false;
+    out->context = LLVMContextCreate();
+    out->machine = make_machine();
+    out->module = out->machine ? pdm_llvm_emit(out->context, fn, number) : NULL;
+    return out->module && optimize(out->module, out->machine);
+}
+
 /* NULL: it cannot be done. */
 static LLVMMemoryBufferRef make_object(const pdm_loop_fn *fn, uint64_t number)
 {
-    if (why_not() || !fn->flat)
-        return NULL;
-    LLVMContextRef context = LLVMContextCreate();
-    LLVMTargetMachineRef machine = make_machine();
-    LLVMModuleRef module = machine ? pdm_llvm_emit(context, fn, number) : NULL;
     LLVMMemoryBufferRef object = NULL;
     char *message = NULL;
+    build m;
 
-    if (module && optimize(module, machine) &&
-        LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object))
+    if (make_module(fn, number, &m) &&
+        LLVMTargetMachineEmitToMemoryBuffer(m.machine, m.module, LLVMObjectFile, &message, &object))
         object = NULL;
     if (message)
         LLVMDisposeMessage(message);
-    if (module)
-        LLVMDisposeModule(module);
-    if (machine)
-        LLVMDisposeTargetMachine(machine);
-    LLVMContextDispose(context);
+    build_deinit(&m);
     return object;
+}
+
+static pdm_status print(const pdm_loop_fn *fn, uint64_t number, char **out_text)
+{
+    build m;
+    char *text = make_module(fn, number, &m) ? LLVMPrintModuleToString(m.module) : NULL;
+
+    build_deinit(&m);
+    if (!text)
+        return PDM_UNSUPPORTED;
+    *out_text = strdup(text);
+    LLVMDisposeMessage(text);
+    return *out_text ? PDM_OK : PDM_NOMEM;
 }
 
 static pdm_status make(const pdm_loop_fn *fn, void **out_code, size_t *out_size)
@@ -267,6 +300,7 @@ static const pdm_cinn_backend backend = {
     .destroy = destroy,
     .run = run,
     .make = make,
+    .print = print,
     .why_not = why_not,
 };
 
