@@ -99,3 +99,7 @@ BUILT_SOURCES += src/cinn/identity.h
 CLEANFILES += src/cinn/identity.h
 # For a build of one program only, which makes no BUILT_SOURCES.
 src/cinn/libpdm_cinn_la-backend.lo src/cinn/llvm/pdmigrate_llvm_la-module.lo: src/cinn/identity.h
+# Nobody links the module, but who has the compiler refuses a module of other sources.
+if HAVE_LLVM
+EXTRA_libpdm_cinn_la_DEPENDENCIES = pdmigrate-llvm.la
+endif
