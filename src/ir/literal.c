@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 #define MAX_ITEMS 32
 
 typedef struct cursor {
@@ -54,26 +56,14 @@ static bool integer(cursor *c, int64_t *out)
     return ok;
 }
 
-/* strtod follows the locale: numbers are put together from their digits through an exact decimal
- * only when the locale is "C"-like; rows hold short texts. */
 static bool number(cursor *c, double *out)
 {
-    char text[64];
-    char *end;
-    size_t n = 0;
+    const char *end;
     skip_blanks(c);
-    while (n + 1 < sizeof text && c->p[n] && strchr("+-.0123456789eE", c->p[n])) {
-        text[n] = c->p[n];
-        n++;
-    }
-    text[n] = '\0';
-    *out = strtod(text, &end);
-    if (*end == '.') {
-        *end = ',';
-        *out = strtod(text, &end);
-    }
-    c->p += n;
-    return n > 0;
+    *out = pdm_decimal_read(c->p, &end);
+    const bool found = end > c->p;
+    c->p = end;
+    return found;
 }
 
 static pdm_ir_attr scalar(cursor *c, pdm_ir_decl_type type)

@@ -466,17 +466,10 @@ static pdm_status parse_module(parser *p, pdm_ir_module *module)
 
 static void parser_init(parser *p)
 {
-    char half[16];
-
     pdm_arena_init(&p->arena);
     pdm_intern_init(&p->names, &p->arena);
     pdm_map_init(&p->values);
     pdm_buf_init(&p->lex.string);
-    /* "0" POINT "5" */
-    const int size = snprintf(half, sizeof half, "%.1f", 0.5);
-    p->lex.point[0] = '.';
-    if (size >= 3 && (size_t)size - 2 < sizeof p->lex.point)
-        memcpy(p->lex.point, half + 1, (size_t)size - 2);
 }
 
 static void parser_deinit(parser *p)

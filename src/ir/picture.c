@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "ir/align.h"
 
 enum { MAX_NODES = 8, MAX_NAMES = 24, MAX_OPERANDS = 8, MAX_ATTRS = 8, NO_VALUE = -1 };
@@ -130,14 +131,15 @@ static pdm_ir_attr literal(reader *r)
         r->at += len;
         expect(r, "\"");
     } else {
-        /* Pictures are ours and have plain numbers: no locale changes those without a point. */
         const size_t len = strspn(r->at, "-0123456789.");
-        char *end;
-        const bool whole = !memchr(r->at, '.', len);
-        if (whole)
-            attr = pdm_ir_attr_i64(context, strtoll(r->at, &end, 10));
-        else
-            attr = pdm_ir_attr_f64(context, strtod(r->at, &end));
+        const char *end = r->at;
+        char *int_end;
+        if (memchr(r->at, '.', len)) {
+            attr = pdm_ir_attr_f64(context, pdm_decimal_read(r->at, &end));
+        } else {
+            attr = pdm_ir_attr_i64(context, strtoll(r->at, &int_end, 10));
+            end = int_end;
+        }
         if (end == r->at)
             fail(r, "a literal");
         r->at = end;

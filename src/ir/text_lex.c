@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 #include "ir/text_names.h"
 
@@ -218,19 +219,12 @@ static size_t digits(pdm_ir_text_lex *lex)
 /* The double that the text at [start, lex->at) names. */
 static double to_double(const pdm_ir_text_lex *lex, size_t start)
 {
-    char copy[MAX_NUMBER + sizeof lex->point];
-    size_t size = 0;
+    char copy[MAX_NUMBER + 1];
+    const size_t size = lex->at - start;
 
-    for (size_t i = start; i < lex->at; i++) {
-        if (lex->text[i] != '.') {
-            copy[size++] = lex->text[i];
-        } else {
-            memcpy(copy + size, lex->point, strlen(lex->point));
-            size += strlen(lex->point);
-        }
-    }
+    memcpy(copy, lex->text + start, size);
     copy[size] = '\0';
-    return strtod(copy, NULL);
+    return pdm_decimal_read(copy, NULL);
 }
 
 static bool to_int(const pdm_ir_text_lex *lex, size_t start, int64_t *out)

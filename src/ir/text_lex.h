@@ -16,7 +16,6 @@ typedef struct pdm_ir_text_lex {
     unsigned nesting; /* attributes or types inside of each other */
     size_t place_at;  /* last place told, so that places in order cost one pass */
     int64_t line, column;
-    char point[8];              /* decimal point of the locale, which strtod wants */
     pdm_buf string;             /* the last quoted text */
     PDM_VEC(pdm_ir_attr) attrs; /* scratch stacks of nested lists */
     PDM_VEC(pdm_ir_type) types;

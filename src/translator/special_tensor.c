@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 /* ---- fill_constant --------------------------------------------------------------------------- */
 
 /*
@@ -32,7 +34,7 @@ static double leading_number(const char *text)
         plain[n++] = *text;
     }
     plain[n] = '\0';
-    return strtod(plain, NULL);
+    return pdm_decimal_read(plain, NULL);
 }
 
 static double number_of_text(const char *text)

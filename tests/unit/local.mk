@@ -21,6 +21,7 @@ tests_unit_check_base_SOURCES = \
 	tests/unit/base/tensor.c \
 	tests/unit/base/text.c \
 	tests/unit/check_base.c \
+	tests/unit/comma_locale.h \
 	tests/unit/main.h \
 	tests/unit/must.h
 

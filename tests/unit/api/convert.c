@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "unit/api/support.h"
+#include "unit/comma_locale.h"
 
 Suite *pdm_suite_api_convert(void);
 
@@ -170,6 +171,43 @@ START_TEST(work_can_be_stopped)
 }
 END_TEST
 
+/* The file that name becomes at -O2, and what is read of it as text, which the caller frees. */
+static char *optimized(const char *name, const char *path)
+{
+    const pdm_convert_options options = {.size = sizeof options, .optimize = 2};
+    heard h;
+    pdm_context *context = api_context(&h);
+    pdm_model *model = load(context, name), *pir = NULL, *again = NULL;
+    char *text = NULL;
+
+    ck_assert_int_eq(pdm_model_convert(model, &options, &pir), PDM_OK);
+    ck_assert_int_eq(pdm_model_write(pir, path, NULL), PDM_OK);
+    ck_assert_int_eq(pdm_model_load(context, path, NULL, &again), PDM_OK);
+    ck_assert_int_eq(pdm_model_dump(again, PDM_DUMP_TEXT, &text), PDM_OK);
+    pdm_model_destroy(again);
+    pdm_model_destroy(pir);
+    pdm_model_destroy(model);
+    pdm_context_destroy(context);
+    return text;
+}
+
+START_TEST(no_locale_changes_a_number)
+{
+    static const char *const names[] = {"cases/op_fill_constant__f64", "cases/op_hard_swish__default",
+                                        "models/bilstm_tagger", "models/mobilenet_v3_small"};
+    const char *name = names[_i];
+
+    char *plain = optimized(name, api_out("plain.json"));
+    take_comma_locale();
+    char *comma = optimized(name, api_out("comma.json"));
+    setlocale(LC_NUMERIC, "C");
+    ck_assert_str_eq(plain, comma);
+    ck_assert(api_same_content(api_out("plain.json"), api_out("comma.json")));
+    pdm_free(plain);
+    pdm_free(comma);
+}
+END_TEST
+
 Suite *pdm_suite_api_convert(void)
 {
     Suite *suite = suite_create("api_convert");
@@ -182,6 +220,8 @@ Suite *pdm_suite_api_convert(void)
     tcase_add_test(tc, all_offending_ops_are_told);
     tcase_add_test(tc, pir_models_are_normalised);
     tcase_add_test(tc, work_can_be_stopped);
+    tcase_add_checked_fixture(tc, api_folder_setup, api_folder_teardown);
+    tcase_add_loop_test(tc, no_locale_changes_a_number, 0, 4);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -2,8 +2,9 @@
 #include "legacy_graph/schema.h"
 
 #include <check.h>
-#include <locale.h>
 #include <string.h>
+
+#include "unit/comma_locale.h"
 
 Suite *pdm_suite_lg_schema(void);
 
@@ -27,7 +28,7 @@ START_TEST(every_row_parses)
     pdm_lg_schemas *schemas;
     const pdm_lg_schema *schema, *again;
 
-    setlocale(LC_ALL, "de_DE.UTF-8"); /* decimal comma, where it is installed */
+    take_comma_locale();
     ck_assert_int_eq(pdm_lg_schemas_create(&schemas), PDM_OK);
     for (size_t i = 0; i < NUM_TYPES; i++) {
         ck_assert(pdm_lg_schema_exists(types[i]));
@@ -44,6 +45,7 @@ START_TEST(every_row_parses)
         ck_assert_ptr_eq(schema, again);
     }
     pdm_lg_schemas_destroy(schemas);
+    setlocale(LC_NUMERIC, "C");
 }
 END_TEST
 
