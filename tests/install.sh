@@ -19,6 +19,7 @@ libdir=${pc%/pkgconfig/*}
 tap_is "$("$PKG_CONFIG" --modversion pdmigrate)" "$("$PDMIGRATE" --version | sed -n '1s/.* //p')" \
     "pkg-config and --version tell the same version"
 tap_try "the man page is installed" test -s "$(find "$dir/root" -name pdmigrate.1)"
+tap_try "completion for bash is installed" test -s "$(find "$dir/root" -path '*/bash-completion/completions/pdmigrate')"
 
 model=$srcdir/fixtures/cases/report_default_attrs_left_out
 io=$srcdir/fixtures/cases/flow_while_nested

@@ -18,8 +18,9 @@ bool cli_interrupted(void *user);
 void cli_compute_begin(const cli_report *report);
 void cli_compute_end(void);
 
-/* --help of a command, and the manual page in roff: made of the same tables. */
+/* --help of a command, the manual page in roff, completion for bash: made of the same tables. */
 void cli_print_help(FILE *out, cli_command command);
 void cli_print_man(FILE *out);
+void cli_print_completion(FILE *out);
 
 #endif

@@ -83,7 +83,7 @@ int cli_cache(pdm_context *context, const cli_options *options, cli_report *repo
     if (code == CLI_EXIT_OK && a.info.broken > 0)
         code = CLI_EXIT_DIFFERENT;
     if (report->json)
-        cli_json_begin(code);
+        cli_json_begin(code, "cache");
     if (status == PDM_OK && report->json)
         print_json(&a);
     else if (status == PDM_OK)

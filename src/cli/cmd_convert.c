@@ -124,7 +124,7 @@ static void print_text(const conversion *c)
 
 static void print_json(const conversion *c, const cli_options *options, bool done)
 {
-    fputs(", \"command\": \"convert\", \"model\": ", stdout);
+    fputs(", \"model\": ", stdout);
     cli_json_string(stdout, c->from ? pdm_model_path(c->from) : options->model);
     if (!done) {
         fputs(", \"outputs\": null", stdout);
@@ -150,7 +150,7 @@ int cli_convert(pdm_context *context, const cli_options *options, cli_report *re
 
     end_passes(&c);
     if (options->json) {
-        cli_json_begin(code);
+        cli_json_begin(code, "");
         print_json(&c, options, status == PDM_OK);
         cli_json_end(report);
     } else if (status == PDM_OK && !report->quiet) {

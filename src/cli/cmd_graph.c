@@ -254,7 +254,7 @@ int cli_graph(pdm_context *context, const cli_options *options, cli_report *repo
     if (code == CLI_EXIT_OK && options->has[OPT_EXTRACT])
         code = extract(&v);
     if (options->json) {
-        cli_json_begin(code);
+        cli_json_begin(code, "graph");
         if (code == CLI_EXIT_OK)
             print_json(&v);
         cli_json_end(report);

@@ -261,7 +261,7 @@ static void print_json(const runner *r, bool done)
 {
     pdm_memory_info memory;
 
-    printf(", \"command\": \"%s\", \"model\": ", cli_commands[r->options->command].name);
+    fputs(", \"model\": ", stdout);
     cli_json_string(stdout, r->model ? pdm_model_path(r->model) : r->options->model);
     if (!done)
         return;
@@ -280,7 +280,7 @@ int cli_run(pdm_context *context, const cli_options *options, cli_report *report
     const int code = cli_failed(report, status);
 
     if (options->json) {
-        cli_json_begin(code);
+        cli_json_begin(code, cli_commands[options->command].name);
         print_json(&r, status == PDM_OK);
         cli_json_end(report);
     } else if (status == PDM_OK && !report->quiet) {

@@ -251,7 +251,7 @@ int cli_show(pdm_context *context, const cli_options *options, cli_report *repor
     const int code = cli_failed(report, status);
 
     if (options->json) {
-        cli_json_begin(code);
+        cli_json_begin(code, "show");
         if (status == PDM_OK)
             print_json(&v, options);
         cli_json_end(report);

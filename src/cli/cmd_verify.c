@@ -695,7 +695,7 @@ static void print_result(const verifier *v, pdm_status status)
     const verify_result *r = &v->result;
 
     if (v->options->json) {
-        cli_json_begin(r->exit_code);
+        cli_json_begin(r->exit_code, "verify");
         verify_print_json(stdout, r);
         cli_json_end(v->report);
     } else if (v->options->junit) {

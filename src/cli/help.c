@@ -81,6 +81,17 @@ static const struct {
      "atomically; a failure leaves none."},
 };
 
+/* Nothing is set by them alone but where foreign libraries lie. */
+static const struct {
+    const char *name, *what;
+} variables[] = {
+    {"PDM_CACHE_DIR", "folder of compiled code; without it $XDG_CACHE_HOME/pdmigrate, or ~/.cache/pdmigrate. --cache-dir goes before."},
+    {"PDM_CACHE", "off: compiled code is neither looked for nor kept on disk, as with --no-cache."},
+    {"PDM_MODULE_DIR", "folder of the module for --compile llvm, instead of the one where it was installed."},
+    {"PDM_CUDA, PDM_NVRTC", "file names of the CUDA driver and of NVRTC, which are looked for otherwise; none: as if it were not there."},
+    {"NO_COLOR", "not empty: no colours on a terminal."},
+};
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* text in lines of at most 90 columns, all but the first indented. */
@@ -135,6 +146,15 @@ static void help_options(FILE *out, cli_command command)
     }
 }
 
+static void help_commands(FILE *out)
+{
+    for (int i = 1; i < CLI_NUM_COMMANDS; i++) {
+        fprintf(out, "  %-11s ", cli_commands[i].name);
+        print_wrapped(out, cli_commands[i].summary, 14);
+    }
+    fputs("  help        The help on a command, as 'pdmigrate help show' or 'pdmigrate show --help'.\n\n", out);
+}
+
 void cli_print_help(FILE *out, cli_command command)
 {
     fputs("Usage: ", out);
@@ -146,6 +166,8 @@ void cli_print_help(FILE *out, cli_command command)
         }
     }
     fprintf(out, "\n%s\n\n", cli_commands[command].summary);
+    if (command == CLI_CONVERT)
+        help_commands(out);
     for (size_t i = 0; i < COUNT(words); i++) {
         if ((command != CLI_CONVERT && !strcmp(words[i].term, "OUT")) || command == CLI_CACHE)
             continue;
@@ -188,6 +210,22 @@ static void roff_line(FILE *out, const char *text)
     fputc('\n', out);
 }
 
+/* Which commands an option belongs to, unless all. */
+static void man_commands(FILE *out, unsigned commands)
+{
+    const char *sep = "Of ";
+
+    if (commands == (1u << CLI_NUM_COMMANDS) - 1)
+        return;
+    for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
+        if (!(commands & 1u << i))
+            continue;
+        fprintf(out, "%s%s", sep, *cli_commands[i].name ? cli_commands[i].name : "conversions");
+        sep = ", ";
+    }
+    fputs(".\n", out);
+}
+
 static void man_options(FILE *out)
 {
     for (int i = 0; i < CLI_NUM_OPTS; i++) {
@@ -202,12 +240,7 @@ static void man_options(FILE *out)
             fprintf(out, " \\fI%s\\fR", row->arg);
         fputc('\n', out);
         roff_line(out, row->help);
-        if (row->commands == 1u << CLI_SHOW)
-            fputs("(show)\n", out);
-        if (row->commands == 1u << CLI_RUN)
-            fputs("(run)\n", out);
-        if (row->commands == 1u << CLI_CONVERT)
-            fputs("(conversion)\n", out);
+        man_commands(out, row->commands);
     }
 }
 
@@ -236,6 +269,11 @@ void cli_print_man(FILE *out)
     }
     fputs(".SH OPTIONS\n", out);
     man_options(out);
+    fputs(".SH ENVIRONMENT\n", out);
+    for (size_t i = 0; i < COUNT(variables); i++) {
+        fprintf(out, ".TP\n.B %s\n", variables[i].name);
+        roff_line(out, variables[i].what);
+    }
     fputs(".SH EXIT STATUS\n", out);
     for (size_t i = 0; i < COUNT(exit_codes); i++)
         fprintf(out, ".TP\n.B %d\n%s\n", exit_codes[i].code, exit_codes[i].what);

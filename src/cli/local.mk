@@ -15,6 +15,7 @@ src_cli_pdmigrate_SOURCES = \
 	src/cli/cmd_show.c \
 	src/cli/cmd_verify.c \
 	src/cli/cmds.def \
+	src/cli/completion.c \
 	src/cli/help.c \
 	src/cli/inputs.c \
 	src/cli/inputs.h \

@@ -1,4 +1,5 @@
 /* pdmigrate, the program: options, signals, and the way from a status to an exit code. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +135,10 @@ static int run(const cli_options *options, cli_report *report)
 
 static int answer(const cli_options *options, cli_report *report)
 {
-    if (options->has[OPT_HELP] && options->arg[OPT_HELP])
-        cli_print_man(stdout);
+    const char *form = options->arg[OPT_HELP];
+
+    if (options->has[OPT_HELP] && form)
+        (strcmp(form, "bash") ? cli_print_man : cli_print_completion)(stdout);
     else if (options->has[OPT_HELP])
         cli_print_help(stdout, options->command);
     else if (options->has[OPT_VERSION])
@@ -160,11 +163,12 @@ int main(int argc, char **argv)
     if (code == CLI_EXIT_OK) {
         code = answer(&options, &report);
     } else if (report.json) {
-        cli_json_begin(code);
+        cli_json_begin(code, cli_commands[options.command].name);
         cli_json_end(&report);
     }
+    errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("pdmigrate: error: standard output cannot be written\n", stderr);
+        fprintf(stderr, "pdmigrate: error: standard output cannot be written%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
         code = code == CLI_EXIT_OK ? CLI_EXIT_IO : code;
     }
     cli_options_deinit(&options);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,22 @@ const cli_opt_row cli_opts[CLI_NUM_OPTS] = {
 #undef G
 #undef K
 
-static const char see_help[] = "see pdmigrate --help";
+static int see_help(cli_report *report, const cli_options *out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* An error after which the help on the command helps. */
+static int see_help(cli_report *report, const cli_options *out, const char *format, ...)
+{
+    const char *name = cli_commands[out->command].name;
+    char message[1024], hint[64];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    snprintf(hint, sizeof hint, "see pdmigrate %s%s--help", name, *name ? " " : "");
+    return cli_usage(report, hint, "%s", message);
+}
 
 /* What getopt_long returns for an option: its index above all letters. */
 enum { LONG_BASE = 256 };
@@ -55,7 +71,7 @@ static void fill_tables(tables *t)
         const cli_opt_row *row = &cli_opts[i];
         int has_arg = row->arg ? required_argument : no_argument;
         if (i == OPT_HELP)
-            has_arg = optional_argument; /* --help=man */
+            has_arg = optional_argument; /* --help=man, --help=bash */
         t->longs[i] = (struct option){row->name, has_arg, NULL, LONG_BASE + i};
         if (row->letter) {
             t->shorts[n++] = row->letter;
@@ -140,13 +156,13 @@ static const char *guess_option(const char *word)
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-static int unknown_option(cli_report *report, const char *text)
+static int unknown_option(cli_report *report, const cli_options *out, const char *text)
 {
     char hint[80];
     const char *guess = !strncmp(text, "--", 2) ? guess_option(text + 2) : NULL;
 
     if (!guess)
-        return cli_usage(report, see_help, "unknown option '%s'", text);
+        return see_help(report, out, "unknown option '%s'", text);
     snprintf(hint, sizeof hint, "did you mean --%s?", guess);
     return cli_usage(report, hint, "unknown option '%s'", text);
 }
@@ -156,11 +172,11 @@ static int take_option(cli_report *report, cli_options *out, int i, const char *
     const cli_opt_row *row = &cli_opts[i];
 
     if (!(row->commands & 1u << out->command))
-        return cli_usage(report, see_help, "--%s does not belong to %s", row->name,
+        return see_help(report, out, "--%s does not belong to %s", row->name,
                          out->command == CLI_CONVERT ? "a conversion"
                                                      : cli_commands[out->command].name);
-    if (i == OPT_HELP && arg && strcmp(arg, "man") != 0)
-        return cli_usage(report, see_help, "--help=%s: only --help and --help=man exist", arg);
+    if (i == OPT_HELP && arg && strcmp(arg, "man") != 0 && strcmp(arg, "bash") != 0)
+        return see_help(report, out, "--help=%s: only --help, --help=man and --help=bash exist", arg);
     out->has[i] = true;
     out->arg[i] = arg;
     if (i == OPT_SHAPE) {
@@ -194,13 +210,13 @@ static int parse_options(int argc, char **argv, cli_report *report, cli_options 
             /* An ambiguous or unknown long option leaves optopt at 0; an argument that is not
              * wanted, at its code. */
             if (optopt >= LONG_BASE)
-                return cli_usage(report, see_help, "--%s takes no argument",
+                return see_help(report, out, "--%s takes no argument",
                                  cli_opts[optopt - LONG_BASE].name);
-            return unknown_option(report, optopt ? letter : argv[optind > at ? optind - 1 : at]);
+            return unknown_option(report, out, optopt ? letter : argv[optind > at ? optind - 1 : at]);
         }
         if (code == ':') {
             const int i = option_of(optopt);
-            return cli_usage(report, see_help, "--%s needs an argument: %s", cli_opts[i].name,
+            return see_help(report, out, "--%s needs an argument: %s", cli_opts[i].name,
                              cli_opts[i].arg);
         }
         const int i = option_of(code);
@@ -454,18 +470,20 @@ static int take_model(cli_report *report, cli_options *out, int count, char **wo
 
     if (out->command == CLI_CACHE) {
         out->model = count > 0 ? words[0] : NULL;
-        return count > 1 ? cli_usage(report, see_help, "one thing can be done with the cache") : 0;
+        return count > 1 ? see_help(report, out, "one thing can be done with the cache") : 0;
     }
     if (count == 0)
-        return cli_usage(report, see_help, "no model is given");
+        return see_help(report, out, "no model is given");
     if (out->command == CLI_VERIFY && count == 2) {
         out->other = words[1];
         count = 1;
     }
     if (count > 1) {
+        if (out->command == CLI_CONVERT && !strcmp(words[0], "convert"))
+            return cli_usage(report, "a conversion has none: pdmigrate MODEL -o OUT", "'convert' is not a command");
         guess = guess_command(words[0]);
         if (!guess)
-            return cli_usage(report, see_help, "one model is wanted, but there are also '%s'%s",
+            return see_help(report, out, "one model is wanted, but there are also '%s'%s",
                              words[1], count > 2 ? " and more" : "");
         snprintf(hint, sizeof hint, "did you mean 'pdmigrate %s'?", guess);
         return cli_usage(report, hint, "'%s' is not a command", words[0]);
@@ -495,6 +513,17 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
+static bool find_command(const char *word, cli_command *out)
+{
+    for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
+        if (cli_commands[i].name[0] && !strcmp(word, cli_commands[i].name)) {
+            *out = (cli_command)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 int cli_parse(int argc, char **argv, cli_report *report, cli_options *out)
 {
     int failed;
@@ -502,14 +531,15 @@ int cli_parse(int argc, char **argv, cli_report *report, cli_options *out)
     *out = (cli_options){.command = CLI_CONVERT, .threads = 1, .json = wants_json(argc, argv)};
     report->json = out->json;
     if (argc < 2)
-        return cli_usage(report, see_help, "no model is given");
-    for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
-        if (cli_commands[i].name[0] && !strcmp(argv[1], cli_commands[i].name)) {
-            out->command = (cli_command)i;
-            argc--;
-            argv++;
-            break;
-        }
+        return see_help(report, out, "no model is given");
+    /* Any other use of the word is a model of that name. */
+    if (!strcmp(argv[1], "help") && (argc == 2 || (argc == 3 && find_command(argv[2], &out->command)))) {
+        out->has[OPT_HELP] = true;
+        return 0;
+    }
+    if (find_command(argv[1], &out->command)) {
+        argc--;
+        argv++;
     }
     failed = parse_options(argc, argv, report, out);
     if (failed || out->has[OPT_HELP] || out->has[OPT_VERSION])

@@ -4,11 +4,21 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* By the convention of https://no-color.org. */
+static bool wants_colours(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
 
 bool cli_report_init(cli_report *report)
 {
     *report = (cli_report){0};
     report->diagnostics = open_memstream(&report->text, &report->size);
+    report->colours = wants_colours();
     return report->diagnostics != NULL;
 }
 
@@ -45,6 +55,8 @@ int cli_exit_code(pdm_status status)
 
 static const char *exit_name(int code)
 {
+    if (code == CLI_EXIT_DIFFERENT) /* no call fails then */
+        return "different";
     for (size_t i = 0; i < sizeof exits / sizeof exits[0]; i++) {
         /* Out of memory shares its code with internal errors, which are meant more often. */
         if (exits[i].code == code && i != PDM_NOMEM)
@@ -56,6 +68,7 @@ static const char *exit_name(int code)
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static const char *const severities[] = {"note", "warning", "error"};
+static const char *const severity_colours[] = {"\033[36m", "\033[35m", "\033[31m"};
 
 /* Whether text names the variable already. */
 static bool names(const char *text, const char *var)
@@ -110,7 +123,10 @@ static void print_text(cli_report *report, const pdm_diagnostic *d)
 {
     const char *hint = d->hint ? d->hint : "";
 
-    fprintf(stderr, "pdmigrate: %s: ", severities[d->severity]);
+    if (report->colours)
+        fprintf(stderr, "pdmigrate: %s%s:\033[m ", severity_colours[d->severity], severities[d->severity]);
+    else
+        fprintf(stderr, "pdmigrate: %s: ", severities[d->severity]);
     print_place(d);
     fputs(d->message, stderr);
     if (d->id)
@@ -262,9 +278,10 @@ void cli_json_tensor(FILE *out, const pdm_tensor_info *info)
     fputs("]}", out);
 }
 
-void cli_json_begin(int exit_code)
+void cli_json_begin(int exit_code, const char *command)
 {
-    printf("{\"status\": \"%s\", \"exit_code\": %d", exit_name(exit_code), exit_code);
+    printf("{\"status\": \"%s\", \"exit_code\": %d, \"command\": \"%s\"", exit_name(exit_code), exit_code,
+           *command ? command : "convert");
 }
 
 void cli_json_end(cli_report *report)

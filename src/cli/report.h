@@ -20,6 +20,7 @@ enum {
 
 typedef struct cli_report {
     bool json, quiet;
+    bool colours; /* on standard error, which is a terminal */
     bool muted; /* diagnostics are dropped: what is done is only a try */
     size_t num_errors;
     FILE *diagnostics; /* their JSON, in memory */
@@ -44,8 +45,8 @@ int cli_cannot_write(cli_report *report, const char *path, int error);
 int cli_failed(cli_report *report, pdm_status status);
 int cli_exit_code(pdm_status status);
 
-/* Begin the JSON object on standard output with what all have, and end it with the diagnostics. */
-void cli_json_begin(int exit_code);
+/* Begin the JSON object on standard output with what all have, and end it with the diagnostics. command is its name, "" a conversion. */
+void cli_json_begin(int exit_code, const char *command);
 void cli_json_end(cli_report *report);
 /* A JSON string; NULL is null. Bytes that are no UTF-8 become U+FFFD. */
 void cli_json_string(FILE *out, const char *text);

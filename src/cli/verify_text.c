@@ -324,7 +324,6 @@ static void json_row(FILE *out, const verify_result *result, const verify_row *r
 
 void verify_print_json(FILE *out, const verify_result *result)
 {
-    fputs(", \"command\": \"verify\"", out);
     json_text(out, "model", result->options->model);
     json_text(out, "new", result->options->other);
     json_text(out, "against", result->against);

@@ -42,6 +42,7 @@ exits 1 "as JSON" verify --format json "$dir/w/wrong.json" --io "$leaky/io.npz"
 is_json "$dir/out" "the report is JSON"
 tap_is "$(json_get "$dir/out" '[j["exit_code"], j["comparisons"][0]["equal"], j["comparisons"][0]["reason"]]')" \
     "[1, False, 'values']" "it says what is wrong"
+tap_is "$(json_get "$dir/out" 'j["status"]')" different "JSON says so in a word, too"
 
 # ---- LoD
 lod=$cases/op_fusion_seqpool_concat__sum
