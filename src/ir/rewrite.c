@@ -116,6 +116,51 @@ pdm_ir_op *pdm_ir_rw_make(pdm_ir_rewriter *rw, pdm_ir_op_code code, pdm_ir_value
     return pdm_ir_rw_make_typed(rw, code, operands, num_operands, attrs, NULL, 0);
 }
 
+pdm_ir_op *pdm_ir_rw_make_like(pdm_ir_rewriter *rw, const pdm_ir_op *op, pdm_ir_value *x)
+{
+    enum { MOST = 8 };
+    const pdm_ir_op_info *info = op->info;
+    pdm_ir_make_attr attrs[PDM_IR_MAX_ROW_ATTRS + 1];
+    pdm_ir_value *in[MOST] = {x};
+    size_t n = 0;
+
+    if (!x || !info->desc || op->num_operands == 0 || op->num_operands > MOST)
+        return NULL;
+    for (uint16_t i = 0; i < info->desc->num_attrs; i++) {
+        const pdm_ir_attr attr = pdm_ir_op_row_attr(op, i);
+        if (attr)
+            attrs[n++] = (pdm_ir_make_attr){info->attr_names[i], attr};
+    }
+    attrs[n] = (pdm_ir_make_attr){0};
+    for (uint32_t i = 1; i < op->num_operands; i++)
+        in[i] = pdm_ir_op_operand_value(op, i);
+    return pdm_ir_rw_make(rw, info->code, in, op->num_operands, attrs);
+}
+
+pdm_ir_value *pdm_ir_rw_make_number(pdm_ir_rewriter *rw, pdm_dtype dtype, double number)
+{
+    const int64_t one = 1;
+    const pdm_ir_make_attr attrs[] = {{"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
+                                      {"value", pdm_ir_attr_f64(rw->context, number)},
+                                      {"dtype", pdm_ir_attr_dtype(rw->context, dtype)},
+                                      {"place", pdm_ir_attr_place(rw->context, 1, 0, "")},
+                                      {0}};
+    pdm_ir_op *op = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full, NULL, 0, attrs);
+
+    return op ? pdm_ir_op_result(op, 0) : NULL;
+}
+
+pdm_ir_value *pdm_ir_rw_make_ints(pdm_ir_rewriter *rw, const int64_t *ints, size_t count)
+{
+    const pdm_ir_make_attr attrs[] = {{"value", pdm_ir_attr_i64s(rw->context, ints, count)},
+                                      {"dtype", pdm_ir_attr_dtype(rw->context, PDM_I64)},
+                                      {"place", pdm_ir_attr_place(rw->context, 1, 0, "")},
+                                      {0}};
+    pdm_ir_op *op = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full_int_array, NULL, 0, attrs);
+
+    return op ? pdm_ir_op_result(op, 0) : NULL;
+}
+
 void pdm_ir_rw_set_operand(pdm_ir_rewriter *rw, pdm_ir_op *op, size_t index, pdm_ir_value *value)
 {
     pdm_ir_value *old = pdm_ir_op_operand_value(op, index);

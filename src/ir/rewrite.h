@@ -57,6 +57,11 @@ pdm_ir_op *pdm_ir_rw_make_typed(pdm_ir_rewriter *rw, pdm_ir_op_code code,
                                 pdm_ir_value *const *operands, size_t num_operands,
                                 const pdm_ir_make_attr *attrs, const pdm_ir_type *types,
                                 size_t num_types);
+/* The same op with another operand 0, its types inferred. */
+pdm_ir_op *pdm_ir_rw_make_like(pdm_ir_rewriter *rw, const pdm_ir_op *op, pdm_ir_value *x);
+/* A pd_op.full of one element, and a pd_op.full_int_array of int64; NULL after a failure. */
+pdm_ir_value *pdm_ir_rw_make_number(pdm_ir_rewriter *rw, pdm_dtype dtype, double number);
+pdm_ir_value *pdm_ir_rw_make_ints(pdm_ir_rewriter *rw, const int64_t *ints, size_t count);
 /* Put the results of a new op in the place of those of op, which goes; what either type knows is kept.
  * False: types do not fit together, or a result that is read has no counterpart; nothing was changed then, and
  * the new op is gone. */

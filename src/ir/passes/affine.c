@@ -578,21 +578,11 @@ bool pdm_ir_affine_take_norm(pdm_ir_rewriter *rw, pdm_ir_op *op)
 static pdm_ir_op *make_scale(affine *a)
 {
     pdm_ir_rewriter *rw = a->rw;
-    const int64_t one = 1;
-    const pdm_ir_make_attr full_attrs[] = {
-        {"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
-        {"value", pdm_ir_attr_f64(rw->context, (double)(float)a->factor[0])},
-        {"dtype", pdm_ir_attr_dtype(rw->context, PDM_F32)},
-        {"place", pdm_ir_attr_place(rw->context, 1, 0, "")},
-        {0}};
-    const pdm_ir_op *full = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full, NULL, 0, full_attrs);
+    pdm_ir_value *in[] = {a->value, pdm_ir_rw_make_number(rw, PDM_F32, (double)(float)a->factor[0])};
     const pdm_ir_make_attr attrs[] = {
         {"bias", pdm_ir_attr_f64(rw->context, (double)(float)a->shift[0])}, {0}};
 
-    if (!full)
-        return NULL;
-    pdm_ir_value *in[] = {a->value, pdm_ir_op_result(full, 0)};
-    return pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_scale, in, 2, attrs);
+    return in[1] ? pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_scale, in, 2, attrs) : NULL;
 }
 
 static pdm_ir_op *make_chain(affine *a, const char *name)

@@ -447,15 +447,10 @@ static bool own_dims(pdm_ir_rewriter *rw, pdm_ir_op *op)
         !read_numbers(&s, operand(op, 1), numbers, &count, DEPTH) ||
         rank_of(pdm_ir_op_result(op, 0)) != count || !written_out(&s, x, numbers, count, dims))
         return false;
-    const pdm_ir_make_attr attrs[] = {{"value", pdm_ir_attr_i64s(rw->context, dims, count)},
-                                      {"dtype", pdm_ir_attr_dtype(rw->context, PDM_I64)},
-                                      {"place", pdm_ir_attr_place(rw->context, 1, 0, "")},
-                                      {0}};
-    const pdm_ir_op *shape =
-        pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full_int_array, NULL, 0, attrs);
+    pdm_ir_value *shape = pdm_ir_rw_make_ints(rw, dims, count);
     if (!shape)
         return false;
-    pdm_ir_rw_set_operand(rw, op, 1, pdm_ir_op_result(shape, 0));
+    pdm_ir_rw_set_operand(rw, op, 1, shape);
     return true;
 }
 

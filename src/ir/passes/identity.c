@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/infer.h"
 #include "ir/rewrite.h"
 
 static pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
@@ -66,15 +67,9 @@ static bool scale_of_scale(pdm_ir_rewriter *rw, pdm_ir_op *op)
     if (!exact || !is_float32(factor) || !is_float32(bias) || fabs(factor) < 1e-30 ||
         !keeps_infinity(f1, b1, f2))
         return false;
-    const int64_t one = 1;
-    const pdm_ir_make_attr full_attrs[] = {{"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
-                                           {"value", pdm_ir_attr_f64(rw->context, factor)},
-                                           {"dtype", pdm_ir_attr_dtype(rw->context, PDM_F32)},
-                                           {0}};
-    const pdm_ir_op *full = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full, NULL, 0, full_attrs);
-    if (!full)
+    pdm_ir_value *in[] = {operand(inner, 0), pdm_ir_rw_make_number(rw, PDM_F32, factor)};
+    if (!in[1])
         return false;
-    pdm_ir_value *in[] = {operand(inner, 0), pdm_ir_op_result(full, 0)};
     const pdm_ir_make_attr attrs[] = {{"bias", pdm_ir_attr_f64(rw->context, bias)}, {0}};
     return pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_scale, in, 2, attrs));
 }
@@ -219,16 +214,78 @@ static bool dropout(pdm_ir_rewriter *rw, pdm_ir_op *op)
         return pdm_ir_rw_forward(rw, op, x);
     if (dtype_of(x) != PDM_F32 || !pdm_ir_const_number(operand(op, 2), &rate))
         return false;
-    const int64_t one = 1;
-    const pdm_ir_make_attr full_attrs[] = {
-        {"shape", pdm_ir_attr_int_array(rw->context, &one, 1)},
-        {"value", pdm_ir_attr_f64(rw->context, (double)(1 - (float)rate))},
-        {"dtype", pdm_ir_attr_dtype(rw->context, PDM_F32)},
-        {0}};
-    const pdm_ir_op *full = pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full, NULL, 0, full_attrs);
-    pdm_ir_value *in[] = {x, full ? pdm_ir_op_result(full, 0) : NULL};
-    return full &&
+    pdm_ir_value *in[] = {x, pdm_ir_rw_make_number(rw, PDM_F32, (double)(1 - (float)rate))};
+    return in[1] &&
            pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_scale, in, 2, NULL));
+}
+
+/* ---- once, and nothing ----------------------------------------------------------------------- */
+
+static bool all_are(const int64_t *ints, size_t count, int64_t wanted)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ints[i] != wanted)
+            return false;
+    }
+    return true;
+}
+
+static bool tile_once(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    pdm_ir_value *x = operand(op, 0);
+    int64_t times[PDM_MAX_RANK];
+    size_t count;
+
+    return pdm_ir_const_ints(operand(op, 1), times, PDM_MAX_RANK, &count) &&
+           pdm_ir_type_is_tensor(x->type) && count <= x->type->rank && all_are(times, count, 1) &&
+           pdm_ir_rw_forward(rw, op, x);
+}
+
+static bool pad_with_nothing(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    int64_t pads[2 * PDM_MAX_RANK];
+    size_t count;
+    const bool known = PDM_IR_IS(op, pd_op, pad3d)
+                           ? pdm_ir_const_ints(operand(op, 1), pads, 2 * PDM_MAX_RANK, &count)
+                           : pdm_ir_op_ints(op, "paddings", pads, 2 * PDM_MAX_RANK, &count);
+
+    return known && all_are(pads, count, 0) && pdm_ir_rw_forward(rw, op, operand(op, 0));
+}
+
+/* ---- twice ----------------------------------------------------------------------------------- */
+
+static bool back_again(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    const pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, op->info->code);
+    pdm_ir_value *x = inner ? operand(inner, 0) : NULL;
+
+    return x && (PDM_IR_IS(op, pd_op, bitwise_not) || dtype_of(x) == PDM_BOOL) &&
+           pdm_ir_rw_forward(rw, op, x);
+}
+
+static bool same_again(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, op->info->code);
+
+    return inner && pdm_ir_op_number(op, "decimals", 0) == 0 && pdm_ir_op_number(inner, "decimals", 0) == 0 &&
+           pdm_ir_rw_forward(rw, op, operand(op, 0));
+}
+
+/* Zeros and ones are so in every type. */
+static bool cast_of_full_like(pdm_ir_rewriter *rw, pdm_ir_op *op)
+{
+    const pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_full_like);
+    double number;
+
+    if (!inner || inner->num_operands < 2 || !pdm_ir_const_number(operand(inner, 1), &number) ||
+        (number != 0 && number != 1) || signbit(number))
+        return false;
+    pdm_ir_value *in[] = {operand(inner, 0), operand(inner, 1)};
+    const pdm_ir_make_attr attrs[] = {{"dtype", pdm_ir_op_attr(op, "dtype")},
+                                      {"place", pdm_ir_op_attr(inner, "place")},
+                                      {0}};
+    return attrs[0].attr && attrs[1].attr &&
+           pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_full_like, in, 2, attrs));
 }
 
 static const pdm_ir_pattern patterns[] = {
@@ -241,6 +298,20 @@ static const pdm_ir_pattern patterns[] = {
     {.name = "concat of one", .root = "pd_op.concat", .rewrite = concat_of_one},
     {.name = "slice of combine", .root = "builtin.slice", .rewrite = slice_of_combine},
     {.name = "assign", .root = "pd_op.assign", .rewrite = assign},
+    {.name = "share_data", .root = "pd_op.share_data", .rewrite = assign},
+    {.name = "tile once", .root = "pd_op.tile", .rewrite = tile_once},
+    {.name = "pad with nothing", .root = "pd_op.pad", .rewrite = pad_with_nothing},
+    {.name = "pad with nothing", .root = "pd_op.pad3d", .rewrite = pad_with_nothing},
+    {.name = "not of not", .root = "pd_op.logical_not", .rewrite = back_again},
+    {.name = "not of not", .root = "pd_op.bitwise_not", .rewrite = back_again},
+    {.name = "the same again", .root = "pd_op.relu", .rewrite = same_again},
+    {.name = "the same again", .root = "pd_op.relu6", .rewrite = same_again},
+    {.name = "the same again", .root = "pd_op.abs", .rewrite = same_again},
+    {.name = "the same again", .root = "pd_op.floor", .rewrite = same_again},
+    {.name = "the same again", .root = "pd_op.ceil", .rewrite = same_again},
+    {.name = "the same again", .root = "pd_op.round", .rewrite = same_again},
+    {.name = "the same again", .root = "pd_op.trunc", .rewrite = same_again},
+    {.name = "cast of full_like", .root = "pd_op.cast", .rewrite = cast_of_full_like},
     {.name = "dropout", .root = "pd_op.dropout", .rewrite = dropout},
 };
 
