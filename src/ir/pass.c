@@ -17,8 +17,8 @@ static const pdm_ir_pass *const passes[] = {
  */
 static const char *const levels[] = {
     "",
-    "in-place,dce,identity,carried,unroll,dims,fold,branch,cse,shape,matmul,hoist,broadcast,fold,cse,dce",
-    "in-place,dce,identity,carried,unroll,dims,fold,branch,cse,shape,conv-bn,matmul,linear,hoist,broadcast,fold,cse,fc,dce",
+    "in-place,dce,identity,carried,unroll,dims,fold,branch,cse,sink,shape,matmul,hoist,broadcast,fold,cse,dce",
+    "in-place,dce,identity,carried,unroll,dims,fold,branch,cse,sink,shape,activation,conv-bn,matmul,linear,hoist,broadcast,fold,cse,fc,dce",
 };
 
 const pdm_ir_pass *pdm_ir_pass_at(size_t index)

@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	tests/text/errors.pirtest \
 	tests/text/groups.pirtest \
 	tests/text/json.pirtest \
+	tests/text/passes/activation.pirtest \
 	tests/text/passes/branch.pirtest \
 	tests/text/passes/broadcast.pirtest \
 	tests/text/passes/carried.pirtest \
@@ -27,6 +28,7 @@ EXTRA_DIST += \
 	tests/text/passes/linear.pirtest \
 	tests/text/passes/matmul.pirtest \
 	tests/text/passes/shape.pirtest \
+	tests/text/passes/sink.pirtest \
 	tests/text/passes/unroll.pirtest \
 	tests/text/shapes.pirtest \
 	tests/text/syntax.pirtest

@@ -491,6 +491,18 @@ static pdm_ir_op *turn(affine *a, const product *p, pdm_ir_value *x, double *bia
     return made;
 }
 
+bool pdm_ir_affine_is_product(const pdm_ir_rewriter *rw, const pdm_ir_value *value)
+{
+    pdm_ir_op *op = pdm_ir_rw_maker(rw, value, true);
+    pdm_ir_channels channels = {0};
+    product p;
+    step s;
+
+    for (int i = 0; op && i < MAX_OPS && read_step(rw, op, &channels, &s); i++)
+        op = pdm_ir_rw_maker(rw, s.value, true);
+    return op && read_product(rw, op, &p);
+}
+
 /* ---- new ops --------------------------------------------------------------------------------- */
 
 /* A parameter of numbers, one for each channel or one for all; NULL after a failure. */

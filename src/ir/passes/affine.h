@@ -17,4 +17,8 @@ bool pdm_ir_affine_take_input(pdm_ir_rewriter *rw, pdm_ir_op *op);
 /* Whether op, a product of what another one makes, became one with it, having less to multiply. */
 bool pdm_ir_affine_join(pdm_ir_rewriter *rw, pdm_ir_op *op);
 
+/* Whether a product with known weights makes a value that nobody else reads, perhaps with steps on it: a number that the value is
+ * multiplied with goes into the weights. */
+bool pdm_ir_affine_is_product(const pdm_ir_rewriter *rw, const pdm_ir_value *value);
+
 #endif

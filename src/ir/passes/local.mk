@@ -1,5 +1,6 @@
 # Passes: a file and a row of passes.def each.
 libpdm_ir_la_SOURCES += \
+	src/ir/passes/activation.c \
 	src/ir/passes/affine.c \
 	src/ir/passes/affine.h \
 	src/ir/passes/branch.c \
@@ -18,4 +19,5 @@ libpdm_ir_la_SOURCES += \
 	src/ir/passes/matmul.c \
 	src/ir/passes/passes.def \
 	src/ir/passes/shape.c \
+	src/ir/passes/sink.c \
 	src/ir/passes/unroll.c

@@ -299,6 +299,97 @@ static void in_place(writer *w)
     keep(w, unary_op(w, readers[pick(w, 0, 1)], "", x));
 }
 
+static value scaled(writer *w, value x, const char *factor, const char *bias)
+{
+    const int number = full(w, "float32", "f32", factor);
+    const value y = make(w, &x);
+
+    PUT("(%%v%d) = \"pd_op.scale\" (%%v%d, %%v%d) {bias:f64(%s),bias_after_scale:true} : (%s, tensor<1xf32>) -> %s\n", y.id, x.id,
+        number, bias, type_of(&x, "f32"), type_of(&y, "f32"));
+    return y;
+}
+
+static value product_of(writer *w, value x, value y)
+{
+    const value z = make(w, &x);
+
+    PUT("(%%v%d) = \"pd_op.multiply\" (%%v%d, %%v%d) {} : (%s, %s) -> %s\n", z.id, x.id, y.id, type_of(&x, "f32"),
+        type_of(&y, "f32"), type_of(&z, "f32"));
+    return z;
+}
+
+/* x times a gate, or nearly so. */
+static void written_out(writer *w)
+{
+    const value x = any(w);
+    value gate = x, side = x;
+
+    switch (pick(w, 0, 4)) {
+    case 0:
+        gate = unary_op(w, "sigmoid", "", x);
+        break;
+    case 1:
+        gate = unary_op(w, "erf", "", scaled(w, x, "0.70710678", "0.0"));
+        side = pick(w, 0, 1) ? scaled(w, x, "0.5", "0.0") : x;
+        gate = scaled(w, gate, side.id == x.id ? "0.5" : "1.0", side.id == x.id ? "0.5" : "1.0");
+        break;
+    case 2:
+        gate = scaled(w, unary_op(w, "relu6", "", scaled(w, x, "1.0", "3.0")), pick(w, 0, 2) ? "0.16666667" : "0.2", "0.0");
+        break;
+    case 3:
+        gate = unary_op(w, "hardsigmoid", pick(w, 0, 2) ? "slope:0.16666667,offset:0.5" : "slope:0.2,offset:0.5", x);
+        break;
+    default:
+        gate = unary_op(w, "tanh", "", unary_op(w, "softplus", "beta:f64(1.0),threshold:f64(20.0)", x));
+    }
+    keep(w, pick(w, 0, 1) ? product_of(w, side, gate) : product_of(w, gate, side));
+    if (pick(w, 0, 4) == 0)
+        keep(w, gate);
+}
+
+/* Transpositions with elementwise ops between them. */
+static void around(writer *w)
+{
+    static const char *const ops[] = {"relu", "tanh", "abs", "sigmoid"};
+    value x = transpose_op(w, any(w), perms[pick(w, 0, 5)]);
+
+    if (pick(w, 0, 3) == 0)
+        keep(w, x);
+    for (int n = pick(w, 1, 3); n > 0; n--)
+        x = pick(w, 0, 3) ? unary_op(w, ops[pick(w, 0, 3)], "", x) : scaled(w, x, "0.5", "0.25");
+    keep(w, transpose_op(w, x, perms[pick(w, 0, 5)]));
+}
+
+/* x along axis 1, cut in two and joined again; some parts are left out or change places. */
+static void parts(writer *w)
+{
+    const value x = any(w);
+    const int cut = x.d[1] > 1 ? pick(w, 1, (int)x.d[1] - 1) : 0;
+    char bounds[3][16];
+    value a = make(w, &x), b = make(w, &x), y = make(w, &x);
+
+    if (cut == 0)
+        return;
+    snprintf(bounds[0], sizeof bounds[0], "0");
+    snprintf(bounds[1], sizeof bounds[1], "%d", cut);
+    snprintf(bounds[2], sizeof bounds[2], "%s", pick(w, 0, 1) ? "2147483647" : "100");
+    a.d[1] = cut;
+    b.d[1] = x.d[1] - cut;
+    for (int i = 0; i < 2; i++) {
+        const value *part = i == 0 ? &a : &b;
+        const int from = ints(w, bounds[i], 1), to = ints(w, bounds[i + 1], 1);
+        PUT("(%%v%d) = \"pd_op.slice\" (%%v%d, %%v%d, %%v%d) {axes:i64[1],infer_flags:i64[1],decrease_axis:i64[]} : "
+            "(%s, tensor<1xi64>, tensor<1xi64>) -> %s\n", part->id, x.id, from, to, type_of(&x, "f32"), type_of(part, "f32"));
+    }
+    const value *const first = pick(w, 0, 3) ? &a : &b, *const second = first == &a ? &b : &a;
+    const int axis = full(w, "int32", "i32", "1.0"), list = w->next++;
+    PUT("(%%v%d) = \"builtin.combine\" (%%v%d, %%v%d) {} : (%s, %s) -> vec[%s,%s]\n", list, first->id, second->id,
+        type_of(first, "f32"), type_of(second, "f32"), type_of(first, "f32"), type_of(second, "f32"));
+    PUT("(%%v%d) = \"pd_op.concat\" (%%v%d, %%v%d) {} : (vec[%s,%s], tensor<1xi32>) -> %s\n", y.id, list, axis,
+        type_of(first, "f32"), type_of(second, "f32"), type_of(&y, "f32"));
+    keep(w, y);
+}
+
 static void dropout(writer *w)
 {
     const value x = any(w);
@@ -404,7 +495,7 @@ static void some_ops(writer *w, int count)
 {
     static void (*const kinds[])(writer *) = {unary,  twins, binary, binary, scale,    casts,
                                               transposes, reshapes, matmul, in_place, dropout, concat,
-                                              chain,  weights, own_shape};
+                                              chain,  weights, own_shape, written_out, around, parts};
     enum { KINDS = sizeof kinds / sizeof *kinds };
 
     w->depth++;
