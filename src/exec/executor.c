@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/intern.h"
+#include "exec/device.h"
 #include "exec/plan.h"
 
 typedef struct tuple {
@@ -31,6 +32,7 @@ struct pdm_exec_session {
     pdm_exec_options options;
     pdm_exec_memory *memory;
     pdm_exec_mirror *mirror; /* NULL: everything is computed here */
+    pdm_exec_device *device; /* with a mirror, unless results are looked at */
     pdm_value *values;     /* by slot */
     atomic_uint *users;    /* by slot: who will still touch it in this turn of its block */
     pdm_value **in, **out; /* what instructions see, see first_in and first_out */
@@ -104,7 +106,9 @@ static pdm_status make_mirror(pdm_exec_session *s)
     PDM_TRY(pdm_exec_mirror_create(s->plan->device, s->options.trace, &s->mirror));
     for (size_t i = 0; i < s->plan->num_params; i++)
         PDM_TRY(pdm_exec_mirror_keep(s->mirror, s->plan->params[i].tensor.data));
-    return PDM_OK;
+    if (s->options.observe || s->options.parted || s->options.before & PDM_DIFF_BIT(PDM_DIFF_HALF))
+        return PDM_OK;
+    return pdm_exec_device_create(s->plan->device_backend, s->mirror, &s->device);
 }
 
 pdm_status pdm_exec_session_create(const pdm_exec_plan *plan, const pdm_exec_options *options,
@@ -185,6 +189,7 @@ void pdm_exec_session_destroy(pdm_exec_session *s)
     free(s->pending);
     free(s->ready);
     pdm_exec_memory_destroy(s->memory);
+    pdm_exec_device_destroy(s->device);
     pdm_exec_mirror_destroy(s->mirror);
     pdm_k_temp_pool_deinit(&s->temps);
     pthread_mutex_destroy(&s->lock);
@@ -378,6 +383,49 @@ static pdm_k kernel_call(pdm_exec_session *s, const pdm_exec_instr *instr, call 
     };
 }
 
+/* How an instruction goes with data on a device. */
+typedef enum data_use {
+    USES_NONE,   /* there is no device, or it looks after its data itself */
+    USES_HERE,   /* reads and writes here */
+    USES_SHAPES, /* of the first operand; the others are read here */
+    USES_THERE   /* the device is asked first */
+} data_use;
+
+static pdm_kernel_fn reference_of(const pdm_exec_instr *instr)
+{
+    return instr->reference ? instr->reference : instr->fn;
+}
+
+static data_use use_of(const pdm_exec_session *s, const pdm_exec_instr *instr)
+{
+    if (!s->mirror || instr->kind == PDM_EXEC_GROUP)
+        return USES_NONE;
+    if (!s->device || instr->kind != PDM_EXEC_KERNEL)
+        return USES_HERE;
+    if (pdm_exec_device_knows(reference_of(instr)))
+        return USES_THERE;
+    return pdm_exec_device_is_view(reference_of(instr)) ? USES_SHAPES : USES_HERE;
+}
+
+/* What has regions did not write itself. */
+static void leave_here(pdm_exec_session *s, const pdm_exec_instr *instr, uint32_t first)
+{
+    for (uint32_t i = first; instr->kind == PDM_EXEC_KERNEL && i < instr->num_out; i++)
+        pdm_exec_mirror_wrote(s->mirror, at(s, instr->out[i]));
+}
+
+static pdm_status ask_device(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_k *k)
+{
+    pdm_exec_device_call there;
+
+    PDM_TRY(pdm_exec_device_begin(s->device, instr->op, k, &there));
+    const pdm_status status = pdm_k_call(k, reference_of(instr));
+    if (!there.done)
+        leave_here(s, instr, 0);
+    pdm_exec_tell_notes(s->sink, &s->lock);
+    return status;
+}
+
 static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
 {
     call c = {s, instr};
@@ -391,7 +439,7 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
         rng = (pdm_rng){{0}};
     if (instr->in_place)
         redirect_in_place(s, instr, out);
-    pdm_status status = pdm_k_call(&k, instr->fn);
+    pdm_status status = use_of(s, instr) == USES_THERE ? ask_device(s, instr, &k) : pdm_k_call(&k, instr->fn);
     pdm_k_end(&k);
     if (status == PDM_OK && s->options.observe)
         s->options.observe(s->options.user, instr->op, (const pdm_value *const *)k.in,
@@ -657,19 +705,11 @@ static pdm_status traced(pdm_exec_session *s, const pdm_exec_instr *instr, unsig
     return status;
 }
 
-/* All but groups are done here. */
-static pdm_status bring_here(pdm_exec_session *s, const pdm_exec_instr *instr)
+static pdm_status bring_here(pdm_exec_session *s, const pdm_exec_instr *instr, uint32_t first)
 {
-    for (uint32_t i = 0; i < instr->num_in; i++)
+    for (uint32_t i = first; i < instr->num_in; i++)
         PDM_TRY(pdm_exec_mirror_read(s->mirror, instr->op, at(s, instr->in[i])));
     return PDM_OK;
-}
-
-/* What has regions did not write itself. */
-static void leave_here(pdm_exec_session *s, const pdm_exec_instr *instr)
-{
-    for (uint32_t i = 0; instr->kind == PDM_EXEC_KERNEL && i < instr->num_out; i++)
-        pdm_exec_mirror_wrote(s->mirror, at(s, instr->out[i]));
 }
 
 /* Values that this instruction was the last to touch go. */
@@ -690,12 +730,13 @@ static void release(pdm_exec_session *s, const pdm_exec_instr *instr)
 static pdm_status run_instr(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     PDM_TRY(check_cancel(s));
-    const bool mirrored = s->mirror && instr->kind != PDM_EXEC_GROUP;
-    if (mirrored)
-        PDM_TRY(bring_here(s, instr));
+    const data_use use = use_of(s, instr);
+    const bool here = use == USES_HERE || use == USES_SHAPES;
+    if (here)
+        PDM_TRY(bring_here(s, instr, use == USES_SHAPES));
     PDM_TRY(s->options.trace ? traced(s, instr, depth) : dispatch(s, instr, depth));
-    if (mirrored)
-        leave_here(s, instr);
+    if (here)
+        leave_here(s, instr, use == USES_SHAPES);
     release(s, instr);
     return PDM_OK;
 }

@@ -69,6 +69,7 @@ struct pdm_k {
     bool legacy;     /* called by the legacy interpreter: attributes are those of a legacy program */
     uint32_t before; /* known differences in which it follows 2.6; others as 3.x */
     uint32_t asked;  /* those that the kernel came to */
+    const struct pdm_k_device *device; /* is asked first (kernels/nn_device.h); NULL: there is none */
     pdm_kernel_fn reference; /* for fast kernels: what does the cases that they leave */
     /* Memory for results; NULL: pdm_tensor_alloc. A planner may hand out a place in its arena. */
     /* out_index from num_out on: elements of vector results, numbered over all of them. */

@@ -6,6 +6,10 @@ libpdm_exec_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_exec_la_SOURCES = \
 	src/exec/compiled.c \
 	src/exec/compiled.h \
+	src/exec/device.c \
+	src/exec/device.h \
+	src/exec/device_loops.c \
+	src/exec/device_loops.h \
 	src/exec/differences.c \
 	src/exec/differences.def \
 	src/exec/differences.h \
@@ -58,6 +62,7 @@ libpdm_exec_la_SOURCES += \
 	src/exec/kernels/loss_sample.c \
 	src/exec/kernels/loss_sequence.c \
 	src/exec/kernels/nn.def \
+	src/exec/kernels/nn_device.h \
 	src/exec/kernels/nn_antialias.c \
 	src/exec/kernels/nn_conv.c \
 	src/exec/kernels/nn_core.c \

@@ -720,6 +720,7 @@ static void find_backend(builder *b, const char *name)
         b->backend = pdm_cinn_backend_find(name, &reason);
     }
     b->plan->device = b->backend ? b->backend->device : NULL;
+    b->plan->device_backend = b->plan->device ? b->backend : NULL;
     if (!b->backend)
         pdm_diag(b->sink, PDM_D_COMPILE_NOTE, NULL, NULL, "nothing is compiled (%s): %s", name,
                  reason);

@@ -89,6 +89,7 @@ struct pdm_exec_plan {
     const pdm_ir_module *module;
     pdm_ir_module *lowered; /* what is run instead, when kernels are fast or compiled */
     PDM_VEC(pdm_exec_group *) groups;
+    const pdm_cinn_backend *device_backend; /* with that device */
     const pdm_cinn_device *device; /* that groups are computed on; NULL: the processor */
     pdm_exec_block *top;
     uint32_t num_slots, num_stacks, num_results, num_instrs;

@@ -40,6 +40,19 @@ PDM_FAKE_REPORT=$dir/report with "$fake" "$fake" "$PDMIGRATE" run "$model" --io 
 says "copy to device" "copies to the device are in the profile"
 says "copy from device" "and those from it"
 tap_is "$(grep -c '^0 compiled, ' "$dir/report")" 1 "code was kept on disk"
+tap_is "$(grep -c ', 1 from it, ' "$dir/report")" 1 "products are done there, too: nothing but the result is copied back"
+
+# Products, convolutions and pooling outside of groups.
+tools=$builddir/tests/tools
+folders=
+for case in conv2d__groups conv2d__nhwc conv2d__same_even conv2d_transpose__groups conv2d_transpose__outpad conv3d__k3 \
+    depthwise_conv2d__s2_k5 pool2d__adaptive_avg pool2d__avg_ceil_pad_incl pool2d__neg_pad_max matmul__batch_bcast \
+    matmul_v2__f64 mul__yncd2 addmm__f32; do
+    folders="$folders $srcdir/fixtures/cases/op_$case"
+done
+# shellcheck disable=SC2086 # a list of folders without blanks
+with "$fake" "$fake" "$tools/pdm-run" --compile cuda $folders "$srcdir/fixtures/models/unet_mini"
+tap_is $? 0 "kernels that are made of loops for them give the record"
 
 with /nowhere/libcuda.so "$fake" "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda
 tap_is $? 0 "without a driver the processor computes"

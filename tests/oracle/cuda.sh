@@ -16,6 +16,13 @@ trap 'rm -rf "$dir"' EXIT
 
 # shellcheck disable=SC2046 # a list of folders without blanks
 "$tools/pdm-run" --collect "$dir/cases" --single $(recorded_folders) >/dev/null 2>&1
+# Products, convolutions and pooling outside of groups, as a device without libraries for them does them.
+fake=$tools/.libs/fake-cuda.so
+if [ -e "$fake" ]; then
+    # shellcheck disable=SC2046 # a list of folders without blanks
+    PDM_CUDA=$fake PDM_NVRTC=$fake PDM_FAKE_TEXTS=$dir/model-outside.cu PDM_CACHE=off "$tools/pdm-run" --compile cuda \
+        $(recorded_folders | grep -E 'conv|pool|matmul|bmm|mul|_mv|unet_mini') >/dev/null 2>&1
+fi
 for model in "$srcdir"/fixtures/models/* "${PDM_MODELS:-$HOME/.cache/pdmigrate-models}"/*; do
     [ -d "$model" ] || continue
     "$program" show "$model" --no-params --kernel-source cuda >"$dir/model-$(basename "$model").cu" 2>/dev/null ||

@@ -7,6 +7,7 @@
  *
  * PDM_FAKE_KERNELS: a library with kernels that need not be compiled again (pdm-run --collect).
  * PDM_FAKE_NO_DEVICE: there is a driver and no device. PDM_FAKE_MEMORY: bytes that the device has.
+ * PDM_FAKE_TEXTS: a file to which the kernels that are compiled are appended, as pdm-nvrtc wants them.
  * PDM_FAKE_REPORT: a file; at the end it gets a line with what was done, and what was not given back.
  */
 #include <dlfcn.h>
@@ -478,12 +479,26 @@ static void put_library(program *p, const char *path)
     pdm_buf_deinit(&bytes);
 }
 
+/* What stands before the kernels is in a file once. */
+static void keep_text(const char *text)
+{
+    const char *path = getenv("PDM_FAKE_TEXTS"), *kernels = strstr(text, "\nPDM_KERNEL ");
+    FILE *file = path && kernels ? fopen(path, "a") : NULL;
+
+    if (!file)
+        return;
+    fseek(file, 0, SEEK_END);
+    fputs(ftell(file) > 0 ? kernels : text, file);
+    fclose(file);
+}
+
 static bool compile(program *p)
 {
     char folder[] = "/tmp/pdm-fake-XXXXXX", library[64];
     pdm_buf wrapped;
 
     compiled++;
+    keep_text(p->text);
     if (are_known(p->text)) {
         header h = {.size = 0};
         memcpy(h.magic, magic, sizeof magic);

@@ -1,24 +1,9 @@
 /* Convolution and transposed convolution, one to three spatial dims. */
-#include "exec/kernels/nn_impl.h"
+#include "exec/kernels/nn_device.h"
 
 #include <stdlib.h>
 
-/*
- * Both are sums over input channels and kernel places; they differ in which input element belongs
- * to an output place, which tables tell for each dim: index[d][kernel * out + place], -1: none.
- */
-typedef struct conv {
-    const pdm_tensor *x, *filter, *bias, *residual;
-    pdm_tensor *out;
-    pdm_nn_window w;
-    bool transposed;
-    int64_t groups, in_group, out_group;         /* channels of a group */
-    int64_t places;                              /* of a kernel */
-    int64_t filter_group, filter_in, filter_out; /* strides */
-    int64_t xs[5], os[5];                        /* strides of x and out */
-    int64_t *index[3];
-    pdm_nn_act act;
-} conv;
+typedef pdm_nn_conv conv;
 
 /* ---- products of matrices ------------------------------------------------------------------- */
 
@@ -178,6 +163,8 @@ static pdm_status convolve(pdm_k *k, conv *c)
     pdm_nn_window_strides(&c->w, channels, c->w.out, c->os);
     if (c->residual && !pdm_k_same_dims(c->residual, c->out))
         return pdm_k_fail(k, "the tensor to be added has another shape than the result");
+    if (k->device && k->device->conv(k->device, k, c))
+        return k->status;
     if (make_tables(k, c)) {
         const bool single = c->x->dtype == PDM_F32 && c->filter->dtype == PDM_F32;
         const pdm_gemm gemm = {.batch = c->w.batch * c->groups,

@@ -1,17 +1,7 @@
 /* Matrix products: matmul and its relatives. */
-#include "exec/kernels/nn_impl.h"
+#include "exec/kernels/nn_device.h"
 
-/* out = alpha * x * y + beta * add, for a batch of matrices. Strides are in elements. */
-typedef struct product {
-    const pdm_tensor *x, *y, *add;
-    pdm_tensor *out;
-    int64_t batch, rows, cols, depth;
-    int64_t x_row, x_col, y_row, y_col;
-    int batch_rank;
-    int64_t batch_dims[PDM_MAX_RANK], x_batch[PDM_MAX_RANK], y_batch[PDM_MAX_RANK];
-    int64_t add_batch, add_row, add_col;
-    double alpha, beta;
-} product;
+typedef pdm_nn_product product;
 
 /* Where matrix number `batch` of an operand begins. */
 static int64_t batch_offset(const product *p, const int64_t *strides, int64_t batch)
@@ -115,6 +105,8 @@ static bool has_plain(pdm_dtype dtype)
 static pdm_status run(pdm_k *k, const product *p)
 {
     if (!PDM_K_OK(k) || pdm_tensor_count(p->out) == 0)
+        return k->status;
+    if (k->device && k->device->product(k->device, k, p))
         return k->status;
     if (pdm_dtype_is_float(p->x->dtype)) {
         const pdm_gemm gemm = {.batch = p->batch,

@@ -1,5 +1,5 @@
 /* Pooling: max, average, power mean; maxima with their places; fractional; unpooling. */
-#include "exec/kernels/nn_pool.h"
+#include "exec/kernels/nn_device.h"
 
 #include <float.h>
 #include <math.h>
@@ -118,8 +118,9 @@ static bool make_results(pdm_k *k, pdm_nn_pool *p)
 
 static pdm_status run(pdm_k *k, pdm_nn_pool *p)
 {
-    if (make_results(k, p))
-        pdm_k_parallel(k, p->w.batch * p->w.channels * p->w.out[0] * p->w.out[1], 8, rows, p);
+    if (!make_results(k, p) || (k->device && k->device->pool(k->device, k, p)))
+        return k->status;
+    pdm_k_parallel(k, p->w.batch * p->w.channels * p->w.out[0] * p->w.out[1], 8, rows, p);
     return k->status;
 }
 
