@@ -1,6 +1,6 @@
 # Benchmarks: `make bench` runs convert.py, run.py and compile.py, which build the helpers that they need; bench/phases is for whoever wants
 # to know where the time of a conversion goes.
-EXTRA_PROGRAMS = bench/measure bench/translate bench/phases bench/session bench/bandwidth
+EXTRA_PROGRAMS = bench/measure bench/translate bench/phases bench/session bench/sizes bench/bandwidth
 CLEANFILES += $(EXTRA_PROGRAMS)
 
 bench_measure_SOURCES = bench/measure.c
@@ -12,6 +12,10 @@ bench_translate_SOURCES = bench/translate.c
 bench_session_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 bench_session_LDADD = $(PDM_API_LIBS)
 bench_session_SOURCES = bench/session.c
+
+bench_sizes_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
+bench_sizes_LDADD = $(PDM_API_LIBS)
+bench_sizes_SOURCES = bench/sizes.c
 
 bench_bandwidth_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 bench_bandwidth_LDADD = $(PDM_API_LIBS) $(PTHREAD_LIBS)

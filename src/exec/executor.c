@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "exec/device.h"
 #include "exec/plan.h"
+#include "exec/sizes.h"
 
 typedef struct tuple {
     pdm_value *values;
@@ -796,6 +797,14 @@ static uint64_t signature(const pdm_exec_session *s)
     return hash;
 }
 
+/* How large results will be with the inputs of the run that begins. */
+static bool foresee(void *self, size_t *bytes)
+{
+    const pdm_exec_session *s = self;
+
+    return s->plan->sizes && pdm_exec_sizes_find(s->plan->sizes, s->inputs, bytes);
+}
+
 static pdm_status bind_inputs(pdm_exec_session *s)
 {
     for (size_t i = 0; i < s->plan->num_inputs; i++) {
@@ -834,10 +843,9 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
     s->num_random = 0;
     for (size_t i = 0; i < s->plan->num_outputs; i++)
         pdm_value_deinit(at(s, s->plan->outputs[i].slot));
-    const uint64_t shapes = signature(s);
+    pdm_exec_memory_begin(s->memory, signature(s), foresee, s);
     pdm_status status = bind_inputs(s);
     if (status == PDM_OK) {
-        pdm_exec_memory_begin(s->memory, shapes);
         status = run_block(s, s->plan->top, 0);
         for (size_t i = 0; s->mirror && status == PDM_OK && i < s->plan->num_outputs; i++)
             status = pdm_exec_mirror_read(s->mirror, s->plan->module->op,
@@ -847,8 +855,8 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
         if (status != PDM_OK)
             clear_block(s, s->plan->top);
         clear_stacks(s);
-        pdm_exec_memory_end(s->memory, status == PDM_OK);
     }
+    pdm_exec_memory_end(s->memory, status == PDM_OK);
     s->sink = NULL;
     return status;
 }

@@ -34,6 +34,8 @@ libpdm_exec_la_SOURCES = \
 	src/exec/plan_order.c \
 	src/exec/pool.c \
 	src/exec/pool.h \
+	src/exec/sizes.c \
+	src/exec/sizes.h \
 	src/exec/trace.c \
 	src/exec/trace.h \
 	src/exec/value.c \

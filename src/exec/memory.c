@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +19,8 @@ enum {
     ALIGNMENT = PDM_TENSOR_ALIGNMENT,
     MAX_PLANNED = 4096, /* the largest results; planning is quadratic */
     NUM_CLASSES = 128,  /* of sizes of kept buffers */
-    LARGE_BLOCK = 4 << 20
+    LARGE_BLOCK = 4 << 20,
+    MOST_UNKNOWN = 8 /* a plan by foreseen sizes leaves at most an eighth of what it has to others */
 };
 
 #define NOWHERE SIZE_MAX
@@ -51,15 +55,21 @@ struct pdm_exec_memory {
     uint32_t num_results;
     record *records;
     region *regions; /* by result */
+    size_t *bytes;   /* by result: what is foreseen for a run */
     void *block;     /* malloc'ed; regions lie in the aligned part of it */
     char *base;
-    size_t block_size;
+    size_t block_size, planned; /* there is room for more than is planned when inputs were larger before */
     uint32_t *live; /* results whose regions were given out; those that were released go lazily */
     size_t num_live;
     lone *kept[NUM_CLASSES];
     size_t kept_bytes, most_kept;
     uint64_t signature, clock, run;
     bool has_plan, watching, closed;
+    bool knows_lives; /* of a run that was watched to its end */
+    bool derived;     /* the plan is for foreseen sizes */
+    bool partial;     /* of which some are not known, or lives were others */
+    size_t own_bytes; /* that the run has taken beside the plan */
+    size_t slack;     /* room for as much in the block, from the next plan on */
     size_t in_use, peak;
     uint64_t num_new;
 };
@@ -88,6 +98,7 @@ static void leave(pdm_exec_memory *m)
     free(m->records);
     free(m->regions);
     free(m->live);
+    free(m->bytes);
     free(m);
 }
 
@@ -103,7 +114,8 @@ pdm_status pdm_exec_memory_create(uint32_t num_results, pdm_exec_memory **out_me
     m->records = calloc((size_t)num_results + 1, sizeof *m->records);
     m->regions = calloc((size_t)num_results + 1, sizeof *m->regions);
     m->live = calloc((size_t)num_results + 1, sizeof *m->live);
-    if (!m->records || !m->regions || !m->live) {
+    m->bytes = calloc((size_t)num_results + 1, sizeof *m->bytes);
+    if (!m->records || !m->regions || !m->live || !m->bytes) {
         pdm_exec_memory_destroy(m);
         return PDM_NOMEM;
     }
@@ -229,6 +241,7 @@ static pdm_status own_buffer(pdm_exec_memory *m, record *r, size_t size, pdm_buf
     }
     atomic_fetch_add_explicit(&m->users, 1, memory_order_relaxed);
     count_use(m, l->size);
+    m->own_bytes += l->size;
     *out_buffer = &l->buffer;
     *out_data = data_of(l);
     return PDM_OK;
@@ -252,22 +265,46 @@ static bool is_free(const region *g)
     return atomic_load_explicit(&g->buffer.refs, memory_order_acquire) == 0;
 }
 
-/* With the lock held: whether nothing alive overlaps g. */
-static bool has_room(pdm_exec_memory *m, const region *g)
+static void forget_released(pdm_exec_memory *m)
 {
-    bool room = true;
-
     for (size_t i = 0; i < m->num_live;) {
-        const region *other = &m->regions[m->live[i]];
-        if (is_free(other)) {
+        if (is_free(&m->regions[m->live[i]]))
             m->live[i] = m->live[--m->num_live];
-            continue;
-        }
-        if (other->begin < g->end && g->begin < other->end)
-            room = false;
-        i++;
+        else
+            i++;
     }
-    return room;
+}
+
+/* What lives and overlaps a place; NULL: nothing. */
+static const region *in_the_way(const pdm_exec_memory *m, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < m->num_live; i++) {
+        const region *other = &m->regions[m->live[i]];
+        if (other->begin < end && begin < other->end)
+            return other;
+    }
+    return NULL;
+}
+
+/* Where it was planned to be, or, when something lives longer than foreseen (threads go another way in each run), the
+ * lowest place that is free. */
+static bool find_room(pdm_exec_memory *m, region *g, size_t planned)
+{
+    const size_t size = g->end - g->begin;
+    const region *other;
+
+    forget_released(m);
+    if (in_the_way(m, planned, planned + size)) {
+        size_t at = 0;
+        while ((other = in_the_way(m, at, at + size)))
+            at = other->end;
+        if (at > m->block_size || size > m->block_size - at)
+            return false;
+        planned = at;
+    }
+    g->begin = planned;
+    g->end = planned + size;
+    return true;
 }
 
 /* With the lock held; false when the place cannot be had. */
@@ -277,7 +314,7 @@ static bool planned_buffer(pdm_exec_memory *m, uint32_t result, size_t size,
     region *g = &m->regions[result];
 
     if (!m->has_plan || m->watching || m->records[result].place == NOWHERE ||
-        size > m->records[result].size || !has_room(m, g))
+        size > m->records[result].size || !is_free(g) || !find_room(m, g, m->records[result].place))
         return false;
     atomic_store_explicit(&g->buffer.refs, 1, memory_order_release);
     m->live[m->num_live++] = result;
@@ -404,34 +441,127 @@ static void ask_for_large_pages(char *block, size_t size)
 #endif
 }
 
-/* A plan is an improvement only: when memory for it is lacking there is none. */
+/* Room for that many bytes. What is there is taken if it is not much too large. */
+static bool take_block(pdm_exec_memory *m, size_t size)
+{
+    enum { SMALL_BLOCK = 1 << 20 };
+
+    if (m->block && m->block_size >= size && (m->block_size <= SMALL_BLOCK || m->block_size / 4 <= size))
+        return true;
+    free(m->block);
+    m->block_size = 0;
+    m->block = malloc(size + ALIGNMENT);
+    if (!m->block)
+        return false;
+    ask_for_large_pages(m->block, size + ALIGNMENT);
+    const uintptr_t at = (uintptr_t)m->block;
+    m->base = (char *)m->block + (ALIGNMENT - at % ALIGNMENT) % ALIGNMENT;
+    m->block_size = size;
+    return true;
+}
+
+/* Places for all results of known life that are marked with a size. A plan is an improvement only: when memory for it is
+ * lacking there is none. */
 static void make_plan(pdm_exec_memory *m)
 {
     candidate *c = calloc((size_t)m->num_results + 1, sizeof *c);
     region **placed = calloc((size_t)m->num_results + 1, sizeof *placed);
     size_t count = 0;
 
+    m->has_plan = false;
+    m->num_live = 0;
     for (uint32_t i = 0; c && i < m->num_results; i++) {
         m->records[i].place = NOWHERE;
-        if (m->records[i].first > 0 && m->records[i].size > 0)
-            c[count++] = (candidate){m->records[i].size, i};
+        if (m->records[i].first > 0 && m->bytes[i] != PDM_EXEC_NO_SIZE && m->bytes[i] > 0) {
+            m->records[i].size = m->bytes[i];
+            c[count++] = (candidate){m->bytes[i], i};
+        }
     }
     if (c && placed && count > 0) {
         qsort(c, count, sizeof *c, larger_first);
-        const size_t size = place_all(m, c, count < MAX_PLANNED ? count : MAX_PLANNED, placed);
-        m->block = malloc(size + ALIGNMENT);
-        if (m->block) {
-            ask_for_large_pages(m->block, size + ALIGNMENT);
-            const uintptr_t at = (uintptr_t)m->block;
-            m->base = (char *)m->block + (ALIGNMENT - at % ALIGNMENT) % ALIGNMENT;
-            m->block_size = size;
-            m->has_plan = true;
-        }
+        m->planned = place_all(m, c, count < MAX_PLANNED ? count : MAX_PLANNED, placed);
+        m->has_plan = take_block(m, m->planned + m->slack);
     }
     /* Loops keep more than one value of a result: about as much as all of them may stay. */
     m->most_kept = m->block_size + ((size_t)1 << 20);
+    if (m->kept_bytes > m->most_kept)
+        free_kept(m);
     free(c);
     free(placed);
+}
+
+/* What a watched run had goes back to the system before the block is used, or the most memory would be both. */
+static void give_back(size_t size)
+{
+#ifdef __GLIBC__
+    if (size >= LARGE_BLOCK)
+        (void)malloc_trim(0);
+#else
+    (void)size;
+#endif
+}
+
+static void plan_watched(pdm_exec_memory *m)
+{
+    for (uint32_t i = 0; i < m->num_results; i++)
+        m->bytes[i] = m->records[i].size;
+    make_plan(m);
+    give_back(m->planned);
+    m->knows_lives = true;
+    m->derived = m->partial = false;
+}
+
+/* Whether this run is better watched than planned by sizes that are foreseen: too little is known of them. */
+static bool too_little(const pdm_exec_memory *m, bool *out_partial)
+{
+    size_t known = 0, unknown = 0;
+
+    for (uint32_t i = 0; i < m->num_results; i++) {
+        if (m->records[i].first == 0)
+            continue;
+        if (m->bytes[i] != PDM_EXEC_NO_SIZE)
+            known += m->bytes[i] < SIZE_MAX - known ? m->bytes[i] : 0;
+        else /* about as much as the last time */
+            unknown += m->records[i].size < SIZE_MAX - unknown ? m->records[i].size : 0;
+    }
+    *out_partial = unknown > 0;
+    return known == 0 || unknown > known / MOST_UNKNOWN;
+}
+
+static bool plan_foreseen(pdm_exec_memory *m, pdm_exec_foresee_fn foresee, void *self)
+{
+    bool partial;
+
+    if (!m->knows_lives || (m->derived && m->partial && m->own_bytes > m->planned / MOST_UNKNOWN) || !foresee ||
+        !foresee(self, m->bytes) || too_little(m, &partial))
+        return false;
+    make_plan(m);
+    m->derived = true;
+    m->partial = partial;
+    return m->has_plan;
+}
+
+/* Results lived longer, as they may with threads; or the run went another way. */
+static void add_slack(pdm_exec_memory *m)
+{
+    const size_t most = m->planned / 4;
+
+    if (m->slack >= most)
+        m->partial = true; /* better watch again */
+    m->slack = m->slack + m->own_bytes < most ? m->slack + m->own_bytes : most;
+}
+
+static void watch(pdm_exec_memory *m)
+{
+    free(m->block);
+    free_kept(m);
+    m->block = NULL;
+    m->block_size = m->planned = m->slack = m->num_live = 0;
+    m->has_plan = m->knows_lives = false;
+    m->watching = true;
+    m->clock = 0;
+    for (uint32_t i = 0; i < m->num_results; i++)
+        m->records[i] = (record){.place = NOWHERE};
 }
 
 /* Whether a region is referred to: then the block must stay. */
@@ -444,29 +574,21 @@ static bool block_in_use(pdm_exec_memory *m)
     return false;
 }
 
-void pdm_exec_memory_begin(pdm_exec_memory *m, uint64_t signature)
+void pdm_exec_memory_begin(pdm_exec_memory *m, uint64_t signature, pdm_exec_foresee_fn foresee, void *self)
 {
     pthread_mutex_lock(&m->lock);
     m->num_new = 0;
     m->run++;
     m->peak = m->in_use;
     m->watching = false;
-    if (!m->has_plan || m->signature != signature) {
-        /* Outputs of the last run that somebody holds keep the old plan alive; this run gets along.
-         */
-        if (!m->has_plan || !block_in_use(m)) {
-            free(m->block);
-            free_kept(m);
-            m->block = NULL;
-            m->block_size = m->num_live = 0;
-            m->has_plan = false;
-            m->watching = true;
-            m->signature = signature;
-            m->clock = 0;
-            for (uint32_t i = 0; i < m->num_results; i++)
-                m->records[i] = (record){.place = NOWHERE};
-        }
+    const bool other = m->signature != signature;
+    /* Outputs of the last run that somebody holds keep the old plan alive; this run gets along. */
+    if (!m->has_plan || ((other || m->partial) && !block_in_use(m))) {
+        if (!other || !plan_foreseen(m, foresee, self))
+            watch(m);
+        m->signature = signature;
     }
+    m->own_bytes = 0;
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -474,7 +596,9 @@ void pdm_exec_memory_end(pdm_exec_memory *m, bool complete)
 {
     pthread_mutex_lock(&m->lock);
     if (m->watching && complete)
-        make_plan(m);
+        plan_watched(m);
+    else if (m->derived && m->own_bytes > m->planned / MOST_UNKNOWN)
+        add_slack(m);
     m->watching = false;
     pthread_mutex_unlock(&m->lock);
 }
@@ -482,7 +606,7 @@ void pdm_exec_memory_end(pdm_exec_memory *m, bool complete)
 pdm_exec_memory_stats pdm_exec_memory_get_stats(pdm_exec_memory *m)
 {
     pthread_mutex_lock(&m->lock);
-    const pdm_exec_memory_stats stats = {m->block_size, m->in_use, m->peak, m->num_new};
+    const pdm_exec_memory_stats stats = {m->planned, m->in_use, m->peak, m->num_new};
     pthread_mutex_unlock(&m->lock);
     return stats;
 }

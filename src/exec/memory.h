@@ -8,6 +8,10 @@
  * lives overlaps it, whatever the plan foresaw (the count of references tells), and when the size
  * fits; otherwise the result gets memory of its own, which is kept for the next that needs as much.
  *
+ * Lives do not depend on sizes. So when inputs come with other shapes and the caller can tell how many
+ * bytes results will need, places are found anew without another watched run, in the same block if it
+ * is large enough.
+ *
  * Data may outlive their session (somebody holds a reference): the memory goes with the last of
  * them.
  *
@@ -25,9 +29,14 @@ typedef struct pdm_exec_memory pdm_exec_memory;
 PDM_MUST_USE pdm_status pdm_exec_memory_create(uint32_t num_results, pdm_exec_memory **out_memory);
 void pdm_exec_memory_destroy(pdm_exec_memory *memory); /* NULL is allowed */
 
-/* signature stands for the shapes of the inputs: runs with the same one are expected to be alike.
- */
-void pdm_exec_memory_begin(pdm_exec_memory *memory, uint64_t signature);
+#define PDM_EXEC_NO_SIZE SIZE_MAX /* of a result: not known before it is made */
+
+/* By result the bytes that it will need in the run that begins; false: nothing is known. */
+typedef bool (*pdm_exec_foresee_fn)(void *self, size_t *bytes);
+
+/* signature stands for the shapes of the inputs: runs with the same one are expected to be alike. foresee
+ * may be NULL; it is asked when there was another signature before. */
+void pdm_exec_memory_begin(pdm_exec_memory *memory, uint64_t signature, pdm_exec_foresee_fn foresee, void *self);
 void pdm_exec_memory_end(pdm_exec_memory *memory, bool complete);
 
 /* As pdm_tensor_alloc. */

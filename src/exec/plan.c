@@ -1,5 +1,6 @@
 /* From a module to a plan. */
 #include "exec/plan.h"
+#include "exec/sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -694,6 +695,20 @@ static pdm_status match_outputs(builder *b)
     return PDM_OK;
 }
 
+/* Inputs whose shapes are open may come in ever new sizes. */
+static pdm_status prepare_sizes(pdm_exec_plan *plan)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < plan->num_inputs; i++) {
+        const pdm_ir_type type = plan->inputs[i].type;
+        for (uint32_t d = 0; type && pdm_ir_type_is_tensor(type) && d < type->rank; d++)
+            open |= type->dims[d] < 0;
+    }
+    plan->sizes = open ? pdm_exec_sizes_create(plan) : NULL;
+    return open && !plan->sizes ? PDM_NOMEM : PDM_OK;
+}
+
 static pdm_status finish(builder *b, const pdm_exec_plan_options *options)
 {
     PDM_TRY(index_lists(b));
@@ -704,6 +719,7 @@ static pdm_status finish(builder *b, const pdm_exec_plan_options *options)
         PDM_TRY(pdm_exec_plan_fold(b->plan, b->owners.v));
     number_instrs(b->plan, b->plan->top);
     PDM_TRY(match_outputs(b));
+    PDM_TRY(prepare_sizes(b->plan));
     return pdm_exec_plan_order(b->plan, b->owners.v);
 }
 
@@ -788,6 +804,7 @@ void pdm_exec_plan_destroy(pdm_exec_plan *plan)
     free(plan->lists);
     free(plan->inputs);
     free(plan->outputs);
+    pdm_exec_sizes_destroy(plan->sizes);
     pdm_ir_module_destroy(plan->lowered);
     pdm_arena_deinit(&plan->arena);
     free(plan);

@@ -88,6 +88,9 @@ void pdm_ir_meta_broadcast(const pdm_ir_infer *in, const pdm_ir_meta *x, const p
 int pdm_ir_axis(int64_t axis, int rank); /* normalised; -1 when out of range */
 int64_t pdm_ir_meta_product(const pdm_ir_infer *in, const pdm_ir_meta *meta, int begin, int end);
 
+/* What a convolution gives, its attributes being the op's; last: channels are last whatever data_format says. */
+pdm_ir_meta pdm_ir_conv_result(const pdm_ir_infer *in, const pdm_ir_meta *x, const pdm_ir_meta *filter, bool last);
+
 /* ---- arithmetic of dims (infer_dims.c): -1 in, overflow, or a negative number: -1 --------------- */
 int64_t pdm_ir_dim_add(const pdm_ir_infer *in, int64_t a, int64_t b);
 int64_t pdm_ir_dim_sub(const pdm_ir_infer *in, int64_t a, int64_t b);

@@ -75,25 +75,32 @@ static int64_t windows_over(const pdm_ir_infer *in, const window *w, int i, int6
                               stride);
 }
 
-static void conv_at(pdm_ir_infer *in, size_t x_index, size_t filter_index)
+pdm_ir_meta pdm_ir_conv_result(const pdm_ir_infer *in, const pdm_ir_meta *x, const pdm_ir_meta *filter, bool last)
 {
-    pdm_ir_meta x = pdm_ir_in_meta(in, x_index), filter = pdm_ir_in_meta(in, filter_index);
-    int rank = x.rank >= 3 ? x.rank : filter.rank;
+    const int rank = x->rank >= 3 ? x->rank : filter->rank;
+    pdm_ir_meta out = pdm_ir_meta_make(x->dtype, rank, NULL);
     window w;
-    if (rank < 3 || (filter.rank >= 0 && filter.rank != rank)) {
-        pdm_ir_out_rank(in, 0, x.dtype, rank);
-        return;
-    }
+
+    if (rank < 3 || (filter->rank >= 0 && filter->rank != rank))
+        return out;
     window_read(in, rank, &w);
-    pdm_ir_meta out = pdm_ir_meta_make(x.dtype, rank, NULL);
-    out.dims[0] = pdm_ir_meta_dim(&x, 0);
-    out.dims[w.channel_last ? rank - 1 : 1] = pdm_ir_meta_dim(&filter, 0);
+    w.channel_last |= last;
+    out.dims[0] = pdm_ir_meta_dim(x, 0);
+    out.dims[w.channel_last ? rank - 1 : 1] = pdm_ir_meta_dim(filter, 0);
     for (int i = 0; i < w.spatial; i++) {
         int a = spatial_axis(&w, i);
-        out.dims[a] = x.rank < 0
+        out.dims[a] = x->rank < 0
                           ? -1
-                          : windows_over(in, &w, i, x.dims[a], pdm_ir_meta_dim(&filter, 2 + i), false);
+                          : windows_over(in, &w, i, x->dims[a], pdm_ir_meta_dim(filter, 2 + i), false);
     }
+    return out;
+}
+
+static void conv_at(pdm_ir_infer *in, size_t x_index, size_t filter_index)
+{
+    const pdm_ir_meta x = pdm_ir_in_meta(in, x_index), filter = pdm_ir_in_meta(in, filter_index);
+    const pdm_ir_meta out = pdm_ir_conv_result(in, &x, &filter, false);
+
     pdm_ir_out_meta(in, 0, &out);
 }
 

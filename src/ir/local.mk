@@ -71,6 +71,8 @@ libpdm_ir_la_SOURCES += \
 	src/ir/infer_detection.c \
 	src/ir/infer_dims.c \
 	src/ir/infer_elementwise.c \
+	src/ir/fast_steps.h \
+	src/ir/infer_fast.c \
 	src/ir/infer_hooks.def \
 	src/ir/infer_impl.h \
 	src/ir/infer_linalg.c \

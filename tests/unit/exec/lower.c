@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "exec/plan.h"
+#include "exec/sizes.h"
 #include "ir/text.h"
 
 Suite *pdm_suite_lower(void);
@@ -409,6 +410,36 @@ static void hear(void *user, const pdm_diagnostic *d)
     snprintf(user, 512, "%s", d->message);
 }
 
+/* What was foreseen of the results of a run. */
+typedef struct foreseen {
+    const pdm_exec_plan *plan;
+    size_t *bytes; /* NULL: nothing was asked */
+} foreseen;
+
+static void check_size(void *user, const pdm_ir_op *op, const pdm_value *const *in, const pdm_value *const *out)
+{
+    const foreseen *f = user;
+    const char *name = pdm_ir_op_name(op);
+    const pdm_exec_block *top = f->plan->top;
+
+    (void)in;
+    for (size_t i = 0; i < top->num_instrs; i++) {
+        const pdm_exec_instr *instr = &top->instrs[i];
+        if (instr->op != op || strncmp(name, "fast.", 5) != 0 || !out[0])
+            continue;
+        const size_t bytes = f->bytes[instr->first_result], made = pdm_tensor_bytes(&out[0]->tensor);
+        ck_assert_msg(bytes == made, "%s: %zu bytes were foreseen, not %zu", name, bytes, made);
+    }
+}
+
+static void foresee(const pdm_exec_plan *plan, const pdm_tensor *input, foreseen *f)
+{
+    f->plan = plan;
+    f->bytes = calloc((size_t)plan->num_results + 1, sizeof *f->bytes);
+    ck_assert_ptr_nonnull(f->bytes);
+    ck_assert(plan->sizes && pdm_exec_sizes_find(plan->sizes, input, f->bytes));
+}
+
 /* Counts the instructions whose ops' names begin so. */
 static void run_plan(const pdm_ir_module *module, bool fast, unsigned threads, const char *names,
                      const pdm_tensor *input, result *out, size_t *out_kernels)
@@ -423,7 +454,10 @@ static void run_plan(const pdm_ir_module *module, bool fast, unsigned threads, c
     *out = (result){0};
     ck_assert_msg(pdm_exec_plan_create(module, NULL, &how, &sink, &plan) == PDM_OK, "%s", heard);
     ck_assert_int_eq(pdm_pool_create(threads, &pool), PDM_OK);
-    const pdm_exec_options options = {.pool = pool};
+    foreseen f = {0};
+    if (fast && threads == 1)
+        foresee(plan, input, &f);
+    const pdm_exec_options options = {.pool = pool, .observe = f.bytes ? check_size : NULL, .user = &f};
     ck_assert_int_eq(pdm_exec_session_create(plan, &options, &session), PDM_OK);
     for (int i = 0; i < 2; i++) { /* the second time in planned memory */
         pdm_exec_set_input(session, 0, input);
@@ -437,6 +471,7 @@ static void run_plan(const pdm_ir_module *module, bool fast, unsigned threads, c
     pdm_exec_session_destroy(session);
     pdm_exec_plan_destroy(plan);
     pdm_pool_destroy(pool);
+    free(f.bytes);
 }
 
 static void drop(result *r)
