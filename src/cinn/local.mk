@@ -30,6 +30,7 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/group_summary.c \
 	src/cinn/lower.c \
 	src/cinn/lower.h \
+	src/cinn/rule_channel.c \
 	src/cinn/rule_gather.c \
 	src/cinn/rule_index.c \
 	src/cinn/rule_interp.c \

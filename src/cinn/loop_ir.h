@@ -166,9 +166,10 @@ typedef struct pdm_loop_pin {
     const pdm_loop_expr *value;
 } pdm_loop_pin;
 
-/* Values of an integer input must be in [-dim, dim), or in [0, dim): to be checked before a run. */
+/* Values of an integer input must be in [-dim, dim), or in [0, dim): to be checked before a run. Of each
+ * `every` that stand side by side, number `number` is meant. */
 typedef struct pdm_loop_guard {
-    uint32_t input;
+    uint32_t input, every, number;
     bool negative;
     const pdm_loop_expr *dim;
 } pdm_loop_guard;

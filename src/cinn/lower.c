@@ -476,7 +476,8 @@ static bool add_guard(pdm_loop_fn *fn, const pdm_loop_guard *guard)
 {
     for (size_t i = 0; i < fn->guards.n; i++) {
         const pdm_loop_guard *g = &fn->guards.v[i];
-        if (g->input == guard->input && g->dim == guard->dim && g->negative == guard->negative)
+        if (g->input == guard->input && g->dim == guard->dim && g->negative == guard->negative && g->every == guard->every &&
+            g->number == guard->number)
             return true;
     }
     return PDM_VEC_PUSH(&fn->guards, *guard);
@@ -486,12 +487,19 @@ const pdm_loop_expr *pdm_cinn_index_at(pdm_cinn_lower *l, const pdm_ir_value *ir
                                        const pdm_loop_expr *const *indices,
                                        const pdm_loop_expr *dim, bool wraps)
 {
+    return pdm_cinn_tuple_index_at(l, ir, indices, dim, wraps, 1, 0);
+}
+
+const pdm_loop_expr *pdm_cinn_tuple_index_at(pdm_cinn_lower *l, const pdm_ir_value *ir,
+                                             const pdm_loop_expr *const *indices,
+                                             const pdm_loop_expr *dim, bool wraps, uint32_t every, uint32_t number)
+{
     const value *v = find(l, ir);
     pdm_loop_fn *fn = l->fn;
 
     if (!v || v->input == NO_BUFFER || fn->status != PDM_OK)
         return NULL;
-    const pdm_loop_guard guard = {v->input, wraps, dim};
+    const pdm_loop_guard guard = {v->input, every, number, wraps, dim};
     if (!add_guard(fn, &guard)) {
         fn->status = PDM_NOMEM;
         return NULL;
@@ -665,24 +673,49 @@ static const pdm_loop_expr *combine(pdm_loop_fn *fn, pdm_cinn_combine how, const
     return pdm_loop_select(fn, pdm_loop_binary(fn, PDM_LOOP_OR, is_nan, stays), sum, term);
 }
 
+/* A buffer for what a reduction has come to at each place, stored beside its step. */
+static pdm_status keep_partial(pdm_cinn_lower *l, value *v, uint32_t number, const pdm_cinn_shape *x, const pdm_cinn_part *part,
+                               const pdm_loop_expr *const *at, const pdm_loop_expr *sum, pdm_loop_stmt **step)
+{
+    char name[24];
+
+    snprintf(name, sizeof name, "s%u", v->parts[number]);
+    v->parts[number] = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_TEMP, part->dtype, x->rank, x->dims);
+    pdm_loop_stmt *kept = pdm_loop_store(l->fn, v->parts[number], at, sum);
+    if (!kept || !*step)
+        return l->fn->status != PDM_OK ? l->fn->status : PDM_NOMEM;
+    if (part->exclusive) {
+        kept->next = *step;
+        *step = kept;
+    } else {
+        pdm_loop_append(step, kept);
+    }
+    return l->fn->status;
+}
+
 /* Loops that store a reduction: over what stays, and inside of them over what goes. */
 static pdm_status make_part(pdm_cinn_lower *l, value *v, uint32_t number, const char *name)
 {
     const pdm_cinn_rule *rule = pdm_cinn_rule_of(v->op);
-    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(v->op, 0));
     const pdm_loop_expr *one = pdm_loop_index(l->fn, 1), *zero = pdm_loop_index(l->fn, 0);
     const pdm_loop_expr *dims[PDM_MAX_RANK], *to[PDM_MAX_RANK], *from[PDM_MAX_RANK];
     uint32_t vars[PDM_MAX_RANK] = {0};
     pdm_cinn_part part = {.dtype = PDM_F64};
+    bool scan = false;
 
     if (!rule->part(l, v->op, number, &part))
         return PDM_UNSUPPORTED;
+    const pdm_cinn_shape *x = part.of.rank > 0 ? &part.of : pdm_cinn_shape_of(l, pdm_ir_op_operand_value(v->op, 0));
     for (uint32_t d = 0; d < x->rank; d++) {
         const bool loop = !pdm_loop_is_int(x->dims[d], 1);
+        scan = scan || part.scanned[d];
+        part.reduced[d] = part.reduced[d] || part.scanned[d];
         dims[d] = part.reduced[d] ? one : x->dims[d];
         vars[d] = l->fn->num_vars;
         from[d] = loop ? pdm_loop_var(l->fn, l->fn->num_vars++) : zero;
         to[d] = part.reduced[d] ? zero : from[d];
+        if (part.scanned[d] && part.backwards && loop)
+            from[d] = pdm_loop_binary(l->fn, PDM_LOOP_SUB, pdm_loop_binary(l->fn, PDM_LOOP_SUB, x->dims[d], one), from[d]);
     }
     const uint32_t buffer = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_TEMP, part.dtype, x->rank, dims);
     const pdm_loop_expr *term = rule->term(l, v->op, number, from);
@@ -692,6 +725,9 @@ static pdm_status make_part(pdm_cinn_lower *l, value *v, uint32_t number, const 
     pdm_loop_stmt *inner = pdm_loop_store(
         l->fn, buffer, to,
         combine(l->fn, part.combine, sum, pdm_loop_cast(l->fn, part.dtype, term)));
+    v->parts[number] = buffer;
+    if (scan)
+        PDM_TRY(keep_partial(l, v, number, x, &part, from, sum, &inner));
     for (uint32_t d = x->rank; d-- > 0;) {
         if (part.reduced[d] && from[d] != zero)
             inner = pdm_loop_for(l->fn, vars[d], x->dims[d], inner);
@@ -710,7 +746,6 @@ static pdm_status make_part(pdm_cinn_lower *l, value *v, uint32_t number, const 
     }
     if (l->fn->status == PDM_OK)
         pdm_loop_append(&l->fn->body, all);
-    v->parts[number] = buffer;
     return l->fn->status;
 }
 

@@ -65,6 +65,110 @@ E pdm_cinn_element_gather(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indic
     return at[axis] ? pdm_cinn_element(l, pdm_cinn_tensor(op, 0), at) : NULL;
 }
 
+/* ---- gather_nd ------------------------------------------------------------------------------- */
+
+/* How long the tuples are; 0: it is not known. */
+static uint32_t tuple_of(const pdm_ir_op *op)
+{
+    const pdm_ir_type index = pdm_cinn_tensor(op, 1)->type;
+    const int64_t length = index->rank > 0 ? index->dims[index->rank - 1] : 0;
+
+    return length >= 1 && length <= rank_of(op, 0) ? (uint32_t)length : 0;
+}
+
+bool pdm_cinn_fits_gather_nd(const pdm_ir_op *op)
+{
+    const uint32_t length = tuple_of(op);
+
+    return length > 0 && rank_of(op, 1) - 1 + rank_of(op, 0) - length <= PDM_MAX_RANK;
+}
+
+bool pdm_cinn_shape_gather_nd(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = shape_of(l, op, 0), *index = shape_of(l, op, 1);
+
+    if (!x || !index)
+        return false;
+    out->rank = 0;
+    for (uint32_t d = 0; d + 1 < index->rank; d++)
+        out->dims[out->rank++] = index->dims[d];
+    for (uint32_t d = tuple_of(op); d < x->rank; d++)
+        out->dims[out->rank++] = x->dims[d];
+    return true;
+}
+
+E pdm_cinn_element_gather_nd(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    const pdm_cinn_shape *x = shape_of(l, op, 0), *index = shape_of(l, op, 1);
+    const uint32_t length = tuple_of(op), outer = index->rank - 1;
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E at[PDM_MAX_RANK], place[PDM_MAX_RANK];
+
+    memcpy(place, indices, outer * sizeof *place);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        place[outer] = d < length ? N(d) : NULL;
+        at[d] = d < length ? pdm_cinn_tuple_index_at(l, pdm_cinn_tensor(op, 1), place, x->dims[d], true, length, d)
+                           : indices[outer + d - length];
+        if (!at[d])
+            return NULL;
+    }
+    return pdm_cinn_element(l, pdm_cinn_tensor(op, 0), at);
+}
+
+/* ---- take_along_axis, index_sample ----------------------------------------------------------- */
+
+static bool is_sample(const pdm_ir_op *op)
+{
+    return PDM_IR_IS(op, pd_op, index_sample);
+}
+
+static bool along_axis(const pdm_ir_op *op, uint32_t *out)
+{
+    *out = 1;
+    return is_sample(op) || pdm_cinn_axis((int64_t)pdm_cinn_attr(op, "axis", 0), rank_of(op, 0), out);
+}
+
+bool pdm_cinn_fits_along(const pdm_ir_op *op)
+{
+    uint32_t axis;
+
+    return rank_of(op, 0) > 0 && rank_of(op, 1) == rank_of(op, 0) && along_axis(op, &axis) &&
+           (!is_sample(op) || rank_of(op, 0) == 2);
+}
+
+/* Beside the axis the index may be smaller, where that is known. */
+bool pdm_cinn_shape_along(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = shape_of(l, op, 0), *index = shape_of(l, op, 1);
+    uint32_t axis;
+
+    if (!x || !index || !along_axis(op, &axis))
+        return false;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const E have = x->dims[d], want = index->dims[d];
+        const bool less = !is_sample(op) && want->kind == PDM_LOOP_CONST &&
+                          (want->u.i <= 1 ? pdm_loop_is_positive(have) : have->kind == PDM_LOOP_CONST && want->u.i <= have->u.i);
+        if (d != axis && !less && !pdm_cinn_require_equal(l, want, have))
+            return false;
+    }
+    out->rank = index->rank;
+    memcpy(out->dims, index->dims, sizeof out->dims);
+    return true;
+}
+
+E pdm_cinn_element_along(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    const pdm_cinn_shape *x = shape_of(l, op, 0);
+    E at[PDM_MAX_RANK];
+    uint32_t axis;
+
+    if (!along_axis(op, &axis))
+        return NULL;
+    memcpy(at, indices, x->rank * sizeof *at);
+    at[axis] = pdm_cinn_index_at(l, pdm_cinn_tensor(op, 1), indices, x->dims[axis], !is_sample(op));
+    return at[axis] ? pdm_cinn_element(l, pdm_cinn_tensor(op, 0), at) : NULL;
+}
+
 /* ---- rows of a table ------------------------------------------------------------------------- */
 
 bool pdm_cinn_fits_embedding(const pdm_ir_op *op)
@@ -305,7 +409,7 @@ static bool flipped(const pdm_ir_op *op, bool axes[PDM_MAX_RANK])
     uint32_t axis;
     size_t n;
 
-    if (!pdm_cinn_attr_ints(op, "axis", ints, &n))
+    if (!(op->num_operands > 1 ? pdm_cinn_const_ints(op, 1, ints, &n) : pdm_cinn_attr_ints(op, "axis", ints, &n)))
         return false;
     memset(axes, 0, PDM_MAX_RANK * sizeof *axes);
     for (size_t i = 0; i < n; i++) {

@@ -227,17 +227,60 @@ E pdm_cinn_element_reshape(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indi
 
 typedef struct part {
     E first[PDM_MAX_RANK], count[PDM_MAX_RANK]; /* by axis of the operand */
+    int64_t step[PDM_MAX_RANK];
     bool gone[PDM_MAX_RANK];
 } part;
 
+static bool is_assignment(const pdm_ir_op *op)
+{
+    return PDM_IR_IS(op, pd_op, set_value_with_tensor);
+}
+
+/* Starts and ends are operands from this one on; so are steps of all but slice. */
+static uint32_t first_limit(const pdm_ir_op *op)
+{
+    return is_assignment(op) ? 2 : 1;
+}
+
+static bool steps_of(const pdm_ir_op *op, int64_t steps[PDM_CINN_MAX_INTS], size_t *out_n)
+{
+    if (PDM_IR_IS(op, pd_op, slice)) {
+        *out_n = PDM_CINN_MAX_INTS;
+        for (size_t i = 0; i < PDM_CINN_MAX_INTS; i++)
+            steps[i] = 1;
+        return true;
+    }
+    if (!pdm_cinn_const_ints(op, first_limit(op) + 2, steps, out_n))
+        return false;
+    for (size_t i = 0; i < *out_n; i++) {
+        if (steps[i] == 0 || steps[i] < -INT32_MAX || steps[i] > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool gone_axes(const pdm_ir_op *op, int64_t gone[PDM_CINN_MAX_INTS], size_t *out_n)
+{
+    return pdm_cinn_attr_ints(op, is_assignment(op) ? "decrease_axes" : "decrease_axis", gone, out_n);
+}
+
 bool pdm_cinn_fits_slice(const pdm_ir_op *op)
 {
+    const uint32_t from = first_limit(op);
     int64_t ints[PDM_CINN_MAX_INTS];
     size_t starts, ends, axes, gone;
 
-    return pdm_cinn_has_sizes(op, 1, &starts) && pdm_cinn_has_sizes(op, 2, &ends) &&
-           pdm_cinn_attr_ints(op, "axes", ints, &axes) &&
-           pdm_cinn_attr_ints(op, "decrease_axis", ints, &gone) && starts == axes && ends == axes;
+    return pdm_cinn_has_sizes(op, from, &starts) && pdm_cinn_has_sizes(op, from + 1, &ends) &&
+           pdm_cinn_attr_ints(op, "axes", ints, &axes) && gone_axes(op, ints, &gone) && starts == axes && ends == axes;
+}
+
+bool pdm_cinn_fits_strided_slice(const pdm_ir_op *op)
+{
+    int64_t ints[PDM_CINN_MAX_INTS];
+    size_t axes, steps;
+
+    return pdm_cinn_fits_slice(op) && pdm_cinn_attr_ints(op, "axes", ints, &axes) && steps_of(op, ints, &steps) &&
+           steps == axes;
 }
 
 /* A limit within [0, dim]. */
@@ -248,23 +291,42 @@ static E limit(pdm_loop_fn *fn, E value, E dim)
     return MIN(value, dim);
 }
 
+/* One within [-1, dim - 1], of what goes backwards. */
+static E limit_backwards(pdm_loop_fn *fn, E value, E dim)
+{
+    if (value->kind == PDM_LOOP_CONST && value->u.i < 0)
+        return value->u.i == INT64_MIN ? N(-1) : MAX(SUB(dim, N(-value->u.i)), N(-1));
+    return MIN(value, SUB(dim, N(1)));
+}
+
+/* How many steps lead from one place to another, which is not reached itself. */
+static E steps_between(pdm_loop_fn *fn, E first, E end, int64_t step)
+{
+    const E way = MAX(step > 0 ? SUB(end, first) : SUB(first, end), N(0));
+    const int64_t size = step > 0 ? step : -step;
+
+    return size == 1 ? way : DIV(ADD(way, N(size - 1)), N(size));
+}
+
 static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
 {
     const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-    int64_t axes[PDM_CINN_MAX_INTS], gone[PDM_CINN_MAX_INTS];
+    int64_t axes[PDM_CINN_MAX_INTS], gone[PDM_CINN_MAX_INTS], steps[PDM_CINN_MAX_INTS];
     E starts[PDM_CINN_MAX_INTS], ends[PDM_CINN_MAX_INTS];
+    const uint32_t from = first_limit(op);
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     size_t n, num_gone;
     uint32_t a;
 
-    if (!x || x->rank == 0 || !pdm_cinn_attr_ints(op, "decrease_axis", gone, &num_gone) ||
-        !pdm_cinn_sizes(l, op, 1, num_gone > 0, starts, &n) ||
-        !pdm_cinn_sizes(l, op, 2, num_gone > 0, ends, &n) || !pdm_cinn_attr_ints(op, "axes", axes, &n))
+    if (!x || x->rank == 0 || !gone_axes(op, gone, &num_gone) || !steps_of(op, steps, &n) ||
+        !pdm_cinn_sizes(l, op, from, num_gone > 0, starts, &n) ||
+        !pdm_cinn_sizes(l, op, from + 1, num_gone > 0, ends, &n) || !pdm_cinn_attr_ints(op, "axes", axes, &n))
         return false;
     memset(p, 0, sizeof *p);
     for (uint32_t d = 0; d < x->rank; d++) {
         p->first[d] = N(0);
         p->count[d] = x->dims[d];
+        p->step[d] = 1;
     }
     for (size_t i = 0; i < num_gone; i++) {
         if (!pdm_cinn_axis(gone[i], x->rank, &a))
@@ -274,10 +336,18 @@ static bool part_of(pdm_cinn_lower *l, const pdm_ir_op *op, part *p)
     for (size_t i = 0; i < n; i++) {
         if (!pdm_cinn_axis(axes[i], x->rank, &a))
             return false;
-        const bool to_end =
-            p->gone[a] && pdm_loop_is_int(starts[i], -1) && pdm_loop_is_int(ends[i], 0);
-        p->first[a] = limit(fn, starts[i], x->dims[a]);
-        p->count[a] = MAX(SUB(to_end ? x->dims[a] : limit(fn, ends[i], x->dims[a]), p->first[a]), N(0));
+        const bool to_end = !is_assignment(op) && p->gone[a] && pdm_loop_is_int(starts[i], -1) &&
+                            pdm_loop_is_int(ends[i], 0);
+        const E dim = x->dims[a];
+        if (steps[i] > 0) {
+            p->first[a] = limit(fn, starts[i], dim);
+            p->count[a] = steps_between(fn, p->first[a], to_end ? dim : limit(fn, ends[i], dim), steps[i]);
+        } else {
+            p->first[a] = limit_backwards(fn, starts[i], dim);
+            p->count[a] =
+                steps_between(fn, p->first[a], to_end ? SUB(dim, N(1)) : limit_backwards(fn, ends[i], dim), steps[i]);
+        }
+        p->step[a] = steps[i];
     }
     return true;
 }
@@ -307,8 +377,99 @@ E pdm_cinn_element_slice(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indice
     if (!part_of(l, op, &p))
         return NULL;
     for (uint32_t d = 0, n = 0; d < rank_of(op); d++)
-        at[d] = p.gone[d] ? p.first[d] : ADD(indices[n++], p.first[d]);
+        at[d] = p.gone[d] ? p.first[d] : ADD(MUL(indices[n++], N(p.step[d])), p.first[d]);
     return pdm_cinn_element(l, operand(op), at);
+}
+
+/* ---- set_value ------------------------------------------------------------------------------- */
+
+bool pdm_cinn_fits_set_value(const pdm_ir_op *op)
+{
+    int64_t none[PDM_CINN_MAX_INTS];
+    size_t n;
+
+    return pdm_cinn_attr_ints(op, "none_axes", none, &n) && n == 0 && pdm_cinn_fits_strided_slice(op) &&
+           pdm_ir_op_operand_value(op, 1)->type->dtype == operand(op)->type->dtype;
+}
+
+/* The axis of the values that goes with each of the operand; those that are not there or have one element: rank. */
+static bool value_axes(pdm_cinn_lower *l, const pdm_ir_op *op, const part *p, uint32_t axes[PDM_MAX_RANK])
+{
+    const pdm_cinn_shape *values = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(op, 1));
+    uint32_t left = values ? values->rank : 0;
+
+    if (!values)
+        return false;
+    for (uint32_t d = rank_of(op); d-- > 0;) {
+        axes[d] = values->rank;
+        if (p->gone[d] || left == 0)
+            continue;
+        left--;
+        if (!pdm_loop_is_int(values->dims[left], 1)) {
+            axes[d] = left;
+            if (!pdm_cinn_require_equal(l, values->dims[left], p->count[d]))
+                return false;
+        }
+    }
+    while (left > 0) {
+        if (!pdm_loop_is_int(values->dims[--left], 1))
+            return false;
+    }
+    return true;
+}
+
+bool pdm_cinn_shape_set_value(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    const E one = pdm_loop_index(pdm_cinn_fn(l), 1);
+    uint32_t axes[PDM_MAX_RANK];
+    part p;
+
+    if (!x || !part_of(l, op, &p) || !value_axes(l, op, &p, axes))
+        return false;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        if (p.gone[d] && !pdm_cinn_require_equal(l, p.count[d], one))
+            return false;
+    }
+    *out = *x;
+    return true;
+}
+
+/* 0: the operand; 1: the part that is assigned. */
+bool pdm_cinn_piece_shape_set_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, pdm_cinn_shape *out)
+{
+    part p;
+
+    *out = *pdm_cinn_shape_of(l, operand(op));
+    if (number == 0)
+        return true;
+    if (!part_of(l, op, &p))
+        return false;
+    memcpy(out->dims, p.count, sizeof out->dims);
+    return true;
+}
+
+E pdm_cinn_piece_set_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices, E *at)
+{
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E from[PDM_MAX_RANK];
+    uint32_t axes[PDM_MAX_RANK];
+    part p;
+
+    memcpy(at, indices, rank_of(op) * sizeof *at);
+    if (number == 0)
+        return pdm_cinn_element(l, operand(op), indices);
+    if (!part_of(l, op, &p) || !value_axes(l, op, &p, axes))
+        return NULL;
+    const pdm_ir_value *values = pdm_ir_op_operand_value(op, 1);
+    for (uint32_t d = 0; d < PDM_MAX_RANK; d++)
+        from[d] = N(0);
+    for (uint32_t d = 0; d < rank_of(op); d++) {
+        at[d] = ADD(MUL(indices[d], N(p.step[d])), p.first[d]);
+        if (axes[d] < values->type->rank)
+            from[axes[d]] = indices[d];
+    }
+    return pdm_cinn_element(l, values, from);
 }
 
 /* ---- expand ---------------------------------------------------------------------------------- */
@@ -367,4 +528,105 @@ E pdm_cinn_element_full_with_tensor(pdm_cinn_lower *l, const pdm_ir_op *op, cons
         first[d] = pdm_loop_index(pdm_cinn_fn(l), 0);
     const E value = pdm_cinn_element(l, operand(op), first);
     return pdm_loop_cast(pdm_cinn_fn(l), pdm_ir_op_result(op, 0)->type->dtype, value);
+}
+
+/* ---- arange ---------------------------------------------------------------------------------- */
+
+bool pdm_cinn_fits_arange(const pdm_ir_op *op)
+{
+    const pdm_dtype to = pdm_ir_op_result(op, 0)->type->dtype;
+    int64_t step[PDM_CINN_MAX_INTS];
+    size_t starts, ends, steps;
+
+    return op->num_operands == 3 && (to == PDM_I32 || to == PDM_I64) && pdm_cinn_has_sizes(op, 0, &starts) &&
+           pdm_cinn_has_sizes(op, 1, &ends) && pdm_cinn_const_ints(op, 2, step, &steps) && starts == 1 && ends == 1 &&
+           steps == 1 && step[0] != 0 && step[0] >= -INT32_MAX && step[0] <= INT32_MAX;
+}
+
+static bool series_of(pdm_cinn_lower *l, const pdm_ir_op *op, E *start, E *count, int64_t *step)
+{
+    int64_t steps[PDM_CINN_MAX_INTS];
+    E from[PDM_CINN_MAX_INTS], to[PDM_CINN_MAX_INTS];
+    size_t n;
+
+    if (!pdm_cinn_sizes(l, op, 0, false, from, &n) || !pdm_cinn_sizes(l, op, 1, false, to, &n) ||
+        !pdm_cinn_const_ints(op, 2, steps, &n))
+        return false;
+    for (int i = 0; i < 2; i++) { /* no count may overflow */
+        const E e = i == 0 ? from[0] : to[0];
+        if (e->kind == PDM_LOOP_CONST && (e->u.i < -INT32_MAX || e->u.i > INT32_MAX))
+            return false;
+    }
+    *step = steps[0];
+    *start = from[0];
+    *count = steps_between(pdm_cinn_fn(l), from[0], to[0], steps[0]);
+    return true;
+}
+
+bool pdm_cinn_shape_arange(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
+{
+    int64_t step;
+    E start;
+
+    out->rank = 1;
+    return series_of(l, op, &start, &out->dims[0], &step);
+}
+
+E pdm_cinn_element_arange(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    E start, count;
+    int64_t step;
+
+    if (!series_of(l, op, &start, &count, &step))
+        return NULL;
+    return pdm_loop_cast(fn, pdm_ir_op_result(op, 0)->type->dtype, ADD(MUL(indices[0], N(step)), start));
+}
+
+/* ---- turned round ---------------------------------------------------------------------------- */
+
+/* by[axis]: how far elements go */
+static bool shifts_of(const pdm_ir_op *op, int64_t by[PDM_MAX_RANK])
+{
+    int64_t shifts[PDM_CINN_MAX_INTS], axes[PDM_CINN_MAX_INTS] = {0};
+    size_t n, num_axes;
+    uint32_t axis;
+
+    if (!pdm_cinn_const_ints(op, 1, shifts, &n) || !pdm_cinn_attr_ints(op, "axis", axes, &num_axes) ||
+        (num_axes == 0 ? n != 1 || rank_of(op) != 1 : n != num_axes))
+        return false;
+    memset(by, 0, PDM_MAX_RANK * sizeof *by);
+    for (size_t i = 0; i < n; i++) {
+        if (!pdm_cinn_axis(axes[i], rank_of(op), &axis) || shifts[i] < -INT32_MAX || shifts[i] > INT32_MAX)
+            return false;
+        by[axis] += shifts[i];
+    }
+    return true;
+}
+
+bool pdm_cinn_fits_roll(const pdm_ir_op *op)
+{
+    int64_t by[PDM_MAX_RANK];
+
+    return shifts_of(op, by);
+}
+
+E pdm_cinn_element_roll(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
+{
+    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    int64_t by[PDM_MAX_RANK];
+    E at[PDM_MAX_RANK];
+
+    if (!shifts_of(op, by))
+        return NULL;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const E dim = x->dims[d];
+        at[d] = indices[d];
+        if (by[d] == 0 || pdm_loop_is_int(dim, 0) || pdm_loop_is_int(dim, 1))
+            continue;
+        const E back = by[d] < 0 ? MOD(N(-by[d]), dim) : SUB(dim, MOD(N(by[d]), dim));
+        at[d] = MOD(ADD(indices[d], back), dim);
+    }
+    return pdm_cinn_element(l, operand(op), at);
 }

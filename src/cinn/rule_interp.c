@@ -178,7 +178,7 @@ E pdm_cinn_element_nearest(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indi
 
 bool pdm_cinn_fits_bilinear(const pdm_ir_op *op)
 {
-    return pdm_cinn_fits_interp(op) && pdm_ir_op_operand_value(op, 0)->type->dtype == PDM_F32;
+    return pdm_cinn_fits_interp(op);
 }
 
 /* Two elements, and how much each counts. */
@@ -202,6 +202,31 @@ static void between(pdm_loop_fn *fn, const sizes *s, uint32_t axis, E in, E out,
                                                pdm_loop_cast(fn, PDM_F64, weight[1])));
 }
 
+/* The other types are calculated with as doubles: along the rows, then between them. */
+static E by_rows(pdm_cinn_lower *l, const pdm_ir_op *op, const sizes *s, E *at, E (*from)[2], E (*weight)[2])
+{
+    const pdm_ir_value *x = pdm_ir_op_operand_value(op, 0);
+    pdm_loop_fn *fn = pdm_cinn_fn(l);
+    const E zero = pdm_loop_float(fn, PDM_F64, 0), one = pdm_loop_float(fn, PDM_F64, 1);
+    E sum = zero;
+
+    for (uint32_t j = 0; j < 2; j++) {
+        E row = zero;
+        for (uint32_t i = 0; i < 2; i++) {
+            at[s->first_axis] = from[0][j];
+            at[s->first_axis + 1] = from[1][i];
+            const E value = pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, x, at));
+            const E second = pdm_loop_cast(fn, PDM_F64, weight[1][1]);
+            row = value ? ADD(row, MUL(i ? second : SUB(one, second), value)) : NULL;
+        }
+        const E second = pdm_loop_cast(fn, PDM_F64, weight[0][1]);
+        sum = row ? ADD(sum, MUL(j ? second : SUB(one, second), row)) : NULL;
+        if (!sum)
+            return NULL;
+    }
+    return pdm_loop_cast(fn, x->type->dtype, sum);
+}
+
 /* In the order in which the reference kernel adds the corners. */
 E pdm_cinn_element_bilinear(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
@@ -218,6 +243,8 @@ E pdm_cinn_element_bilinear(pdm_cinn_lower *l, const pdm_ir_op *op, const E *ind
         const uint32_t d = s.first_axis + i;
         between(fn, &s, i, x->dims[d], out->dims[d], indices[d], from[i], weight[i]);
     }
+    if (pdm_ir_op_operand_value(op, 0)->type->dtype != PDM_F32)
+        return by_rows(l, op, &s, at, from, weight);
     for (uint32_t k = 0; k < 4; k++) {
         const uint32_t i = k / 2, j = k % 2;
         at[s.first_axis] = from[0][j];

@@ -1,5 +1,5 @@
 /*
- * Reductions, and what is made of them: sums and the like, softmax, layer normalization. What is
+ * Reductions, and what is made of them: sums and the like, softmax, running sums. What is
  * reduced is stored first (a part, see rules.h), the rest is pointwise.
  */
 #include <math.h>
@@ -516,145 +516,41 @@ E pdm_cinn_element_log_softmax(pdm_cinn_lower *l, const pdm_ir_op *op, const E *
                          B(SUB, below, pdm_loop_cast(fn, below->dtype, U(LOG, sum))));
 }
 
-/* ---- layer and instance normalization -------------------------------------------------------- */
+/* ---- cumsum ---------------------------------------------------------------------------------- */
 
-/* The latter is over each plane, with a scale and a bias for each channel. */
-static bool is_by_plane(const pdm_ir_op *op)
+/* The axis along which it goes; all elements as one row are left alone. */
+static bool scan_axis(const pdm_ir_op *op, bool scanned[PDM_MAX_RANK])
 {
-    return pdm_ir_op_is(op, "pd_op.instance_norm");
-}
+    int64_t ints[PDM_CINN_MAX_INTS];
+    uint32_t axis;
+    size_t n;
 
-/* What is normalized together: from here on. */
-static uint32_t first_axis(const pdm_ir_op *op)
-{
-    return is_by_plane(op) ? 2 : (uint32_t)pdm_cinn_attr(op, "begin_norm_axis", 1);
-}
-
-static bool affine_fits(const pdm_ir_op *op)
-{
-    for (uint32_t i = 1; i < 3; i++) {
-        const pdm_ir_type other = pdm_ir_op_operand_value(op, i)->type;
-        if (other->dtype != operand(op)->type->dtype || other->rank != 1)
-            return false;
-    }
+    if (op->num_operands < 2 || !pdm_cinn_const_ints(op, 1, ints, &n) || n != 1 ||
+        (pdm_cinn_attr(op, "flatten", 0) != 0 && rank_of(op) != 1) || !pdm_cinn_axis(ints[0], rank_of(op), &axis))
+        return false;
+    scanned[axis] = true;
     return true;
 }
 
-bool pdm_cinn_fits_layer_norm(const pdm_ir_op *op)
+bool pdm_cinn_fits_scan(const pdm_ir_op *op)
 {
-    return affine_fits(op) && first_axis(op) >= 1 && first_axis(op) < rank_of(op);
+    bool scanned[PDM_MAX_RANK];
+
+    return scan_axis(op, scanned) && pdm_ir_op_result(op, 0)->type->dtype == operand(op)->type->dtype;
 }
 
-bool pdm_cinn_fits_instance_norm(const pdm_ir_op *op)
-{
-    return affine_fits(op) && rank_of(op) >= 3 && rank_of(op) <= 5;
-}
-
-/* 0: the sum; 1: the sum of squared distances to the mean. */
-bool pdm_cinn_part_moments(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
-                              pdm_cinn_part *out)
+bool pdm_cinn_part_scan(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, pdm_cinn_part *out)
 {
     (void)l;
     (void)number;
     out->combine = PDM_CINN_SUM;
-    out->dtype = PDM_F64;
-    for (uint32_t d = first_axis(op); d < rank_of(op); d++)
-        out->reduced[d] = true;
-    return true;
+    out->dtype = is_float(op) ? PDM_F64 : PDM_I64;
+    out->exclusive = pdm_cinn_attr(op, "exclusive", 0) != 0;
+    out->backwards = pdm_cinn_attr(op, "reverse", 0) != 0;
+    return scan_axis(op, out->scanned);
 }
 
-static E normalized_count(pdm_cinn_lower *l, const pdm_ir_op *op)
+E pdm_cinn_element_scan(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
-    bool reduced[PDM_MAX_RANK] = {false};
-
-    for (uint32_t d = first_axis(op); d < rank_of(op); d++)
-        reduced[d] = true;
-    return count_of(l, op, reduced);
-}
-
-/* How many scales and biases there are. */
-static E affine_count(pdm_cinn_lower *l, const pdm_ir_op *op)
-{
-    return is_by_plane(op) ? pdm_cinn_shape_of(l, operand(op))->dims[1] : normalized_count(l, op);
-}
-
-bool pdm_cinn_shape_normalized(pdm_cinn_lower *l, const pdm_ir_op *op, pdm_cinn_shape *out)
-{
-    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-
-    if (!x)
-        return false;
-    for (uint32_t d = 0; d < x->rank; d++) {
-        if (pdm_loop_is_int(x->dims[d], 0))
-            return false;
-    }
-    for (uint32_t i = 1; i < 3; i++) {
-        const pdm_cinn_shape *other = pdm_cinn_shape_of(l, pdm_ir_op_operand_value(op, i));
-        if (!other || !pdm_cinn_require_equal(l, other->dims[0], affine_count(l, op)))
-            return false;
-    }
-    *out = *x;
-    return true;
-}
-
-/* A part divided by the number of elements. */
-static E average(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, const E *indices)
-{
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E sum = pdm_cinn_part_value(l, op, number, indices);
-
-    return sum ? B(DIV, sum, pdm_loop_cast(fn, PDM_F64, normalized_count(l, op))) : NULL;
-}
-
-static E distance(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
-{
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E x = element(l, op, indices), mean = average(l, op, 0, indices);
-
-    return x && mean ? B(SUB, pdm_loop_cast(fn, PDM_F64, x), mean) : NULL;
-}
-
-E pdm_cinn_term_moments(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
-                           const E *indices)
-{
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-
-    if (number == 0)
-        return pdm_loop_cast(fn, PDM_F64, element(l, op, indices));
-    const E d = distance(l, op, indices);
-    return d ? B(MUL, d, d) : NULL;
-}
-
-E pdm_cinn_element_layer_norm(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
-{
-    const pdm_cinn_shape *x = pdm_cinn_shape_of(l, operand(op));
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-    E at = pdm_loop_index(fn, 0);
-
-    for (uint32_t d = first_axis(op); d < x->rank; d++)
-        at = B(ADD, B(MUL, at, x->dims[d]), indices[d]);
-    const E d = distance(l, op, indices), variance = average(l, op, 1, indices);
-    const E scale = pdm_cinn_element(l, pdm_ir_op_operand_value(op, 1), &at);
-    const E bias = pdm_cinn_element(l, pdm_ir_op_operand_value(op, 2), &at);
-    if (!d || !variance || !scale || !bias)
-        return NULL;
-    const E epsilon = N(PDM_F64, pdm_cinn_attr(op, "epsilon", 1e-5));
-    const E inverse = B(DIV, N(PDM_F64, 1), U(SQRT, B(ADD, variance, epsilon)));
-    const E normal = pdm_loop_cast(fn, x->dtype, B(MUL, d, inverse));
-    return B(ADD, B(MUL, normal, scale), bias);
-}
-
-E pdm_cinn_element_instance_norm(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
-{
-    pdm_loop_fn *fn = pdm_cinn_fn(l);
-    const E d = distance(l, op, indices), variance = average(l, op, 1, indices);
-    const E scale = pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, pdm_ir_op_operand_value(op, 1), &indices[1]));
-    const E bias = pdm_loop_cast(fn, PDM_F64, pdm_cinn_element(l, pdm_ir_op_operand_value(op, 2), &indices[1]));
-
-    if (!d || !variance || !scale || !bias)
-        return NULL;
-    const E epsilon = N(PDM_F64, pdm_cinn_attr(op, "epsilon", 1e-5));
-    const E inverse = B(DIV, N(PDM_F64, 1), U(SQRT, B(ADD, variance, epsilon)));
-    return pdm_loop_cast(fn, operand(op)->type->dtype,
-                         B(ADD, B(MUL, B(MUL, d, inverse), scale), bias));
+    return pdm_loop_cast(pdm_cinn_fn(l), operand(op)->type->dtype, pdm_cinn_part_value(l, op, 0, indices));
 }

@@ -35,6 +35,17 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
                               .parts = parts_,                                                     \
                               .part = pdm_cinn_part_##part_,                                       \
                               .term = pdm_cinn_term_##term_},
+#define PDM_CINN_NORM_RULE(op, tensors_, types_, fits_, element_, parts_, part_, term_)             \
+    [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_REDUCTION,                                          \
+                              .tensors = tensors_,                                                 \
+                              .optional = true,                                                    \
+                              .types = types_,                                                     \
+                              .fits = pdm_cinn_fits_##fits_,                                       \
+                              .shape = pdm_cinn_shape_normalized,                                  \
+                              .element = pdm_cinn_element_##element_,                              \
+                              .parts = parts_,                                                     \
+                              .part = pdm_cinn_part_##part_,                                       \
+                              .term = pdm_cinn_term_##term_},
 #define PDM_CINN_SIZES_RULE(op, kind_, tensors_, sizes_, types_, fits_, shape_, element_)          \
     [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_##kind_,                                            \
                               .tensors = tensors_,                                                 \
@@ -67,10 +78,11 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
                               .fits = pdm_cinn_fits_##fits_,                                       \
                               .shape = pdm_cinn_shape_##shape_,                                    \
                               .element = pdm_cinn_element_##element_},
-#define PDM_CINN_PIECES_RULE(op, form_, types_, fits_, shape_, pieces_, piece_)                    \
+#define PDM_CINN_PIECES_RULE(op, form_, tensors_, sizes_, types_, fits_, shape_, pieces_, piece_)  \
     [PDM_IR_OP_pd_op_##op] = {.kind = PDM_CINN_INJECTIVE,                                          \
                               .form = PDM_CINN_##form_,                                            \
-                              .tensors = 1,                                                        \
+                              .tensors = tensors_,                                                 \
+                              .sizes = sizes_,                                                     \
                               .types = types_,                                                     \
                               .fits = pdm_cinn_fits_##fits_,                                       \
                               .shape = pdm_cinn_shape_##shape_,                                    \
@@ -84,6 +96,7 @@ static const pdm_cinn_rule table[PDM_IR_OP_NONE + 1] = {
 #undef PDM_CINN_LIST_RULE
 #undef PDM_CINN_ELEMENTS_RULE
 #undef PDM_CINN_INDEX_RULE
+#undef PDM_CINN_NORM_RULE
 #undef PDM_CINN_PIECES_RULE
 };
 
@@ -144,11 +157,28 @@ static const pdm_ir_value *size_value(const pdm_cinn_rule *rule, const pdm_ir_op
     return NULL;
 }
 
+/* The operand that is tensor `number` of those that are there. */
+static uint32_t present(const pdm_cinn_rule *rule, const pdm_ir_op *op, uint32_t number)
+{
+    uint32_t i = 0;
+
+    for (; i < rule->tensors; i++) {
+        if (i < op->num_operands && pdm_ir_op_operand_value(op, i) && number-- == 0)
+            break;
+    }
+    return i;
+}
+
 /* Tensors without those that tell sizes. */
 static uint32_t num_data(const pdm_cinn_rule *rule, const pdm_ir_op *op)
 {
     const pdm_ir_op *combine = rule->form == PDM_CINN_LIST ? combine_of(op) : NULL;
+    uint32_t count = 0;
 
+    while (rule->optional && present(rule, op, count) < rule->tensors)
+        count++;
+    if (count > 0)
+        return count;
     return combine ? combine->num_operands + rule->tensors - 1 : rule->tensors;
 }
 
@@ -180,6 +210,8 @@ const pdm_ir_value *pdm_cinn_tensor(const pdm_ir_op *op, uint32_t number)
             return pdm_ir_op_operand_value(combine_of(op), number);
         number = number - listed + 1;
     }
+    if (rule->optional)
+        number = present(rule, op, number);
     return number < op->num_operands ? pdm_ir_op_operand_value(op, number) : NULL;
 }
 
@@ -289,7 +321,7 @@ static const char *refusal(const pdm_cinn_rule *rule, const pdm_ir_op *op)
 {
     if (!rule->shape)
         return "there is no rule for it";
-    if (op->num_operands < rule->tensors || op->num_results == 0)
+    if (op->num_operands < (rule->optional ? 1 : rule->tensors) || op->num_results == 0)
         return "it is not as declared";
     const char *reason = results_refusal(rule, op);
     if (!reason)

@@ -56,12 +56,15 @@ typedef enum pdm_cinn_combine {
     PDM_CINN_KEEP /* not at all: no axis goes, and terms are stored for who reads them */
 } pdm_cinn_combine;
 
-/* A reduction that an op needs: over some axes of its first operand, in the type that it is
- * accumulated and stored in. */
+/* A reduction that an op needs: over some axes of its first operand, or of that in another shape, in the type
+ * that it is accumulated and stored in. */
 typedef struct pdm_cinn_part {
     pdm_cinn_combine combine;
     pdm_dtype dtype;
     bool reduced[PDM_MAX_RANK];
+    bool scanned[PDM_MAX_RANK]; /* the axis along which partial results stay, each in its place */
+    bool backwards, exclusive;  /* of it: from the last on; without the term of the place itself */
+    pdm_cinn_shape of;          /* what the axes are of, and indices of terms; rank 0: the first operand */
 } pdm_cinn_part;
 
 typedef bool (*pdm_cinn_part_fn)(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
@@ -92,6 +95,7 @@ typedef struct pdm_cinn_rule {
     pdm_cinn_kind kind;
     pdm_cinn_form_of form;
     uint32_t tensors;  /* leading operands that are computed with; the others are constants */
+    bool optional;     /* tensors behind the first may be absent */
     uint32_t outside;  /* bits of tensors that have indices: not computed in the group, where they could not be checked */
     uint32_t sizes;    /* bits of operands that have integers in them which tell shapes */
     uint32_t types;    /* bit 1 << dtype */
@@ -164,10 +168,14 @@ bool pdm_cinn_has_sizes(const pdm_ir_op *op, uint32_t operand, size_t *out_n);
 /* Of which result of the op an element was asked for: only until the rule asks for another. */
 uint32_t pdm_cinn_asked(const pdm_cinn_lower *l);
 /* A tensor's element as an index in [0, dim); a negative one counts from the end if wraps. Runs in which
- * one is outside are left to the ops one by one. NULL: the tensor is made in the group. */
+ * one is outside are left to the ops one by one. NULL: the tensor is made in the group. Where elements come
+ * in tuples of `every`, it is number `number` of one. */
 const pdm_loop_expr *pdm_cinn_index_at(pdm_cinn_lower *l, const pdm_ir_value *value,
                                        const pdm_loop_expr *const *indices,
                                        const pdm_loop_expr *dim, bool wraps);
+const pdm_loop_expr *pdm_cinn_tuple_index_at(pdm_cinn_lower *l, const pdm_ir_value *value,
+                                             const pdm_loop_expr *const *indices,
+                                             const pdm_loop_expr *dim, bool wraps, uint32_t every, uint32_t number);
 /* What a part is at some indices of the first operand (those of reduced axes do not matter). */
 const pdm_loop_expr *pdm_cinn_part_value(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number,
                                          const pdm_loop_expr *const *indices);
@@ -202,7 +210,9 @@ const pdm_loop_expr *pdm_cinn_quotient(pdm_cinn_lower *l, const pdm_loop_expr *a
     PDM_CINN_RULE(op, INJECTIVE, 1, ALL, fits, shape, element, none)
 #define PDM_CINN_INDEX_RULE(op, tensors, outside, types, fits, shape, element)                     \
     PDM_CINN_RULE(op, SPREAD, tensors, types, fits, shape, element, none)
-#define PDM_CINN_PIECES_RULE(op, form, types, fits, shape, pieces, piece)                          \
+#define PDM_CINN_NORM_RULE(op, tensors, types, fits, element, parts, part, term)                   \
+    PDM_CINN_REDUCE_RULE(op, tensors, types, fits, normalized, element, parts, part, term)
+#define PDM_CINN_PIECES_RULE(op, form, tensors, sizes, types, fits, shape, pieces, piece)          \
     bool pdm_cinn_fits_##fits(const pdm_ir_op *);                                                  \
     bool pdm_cinn_shape_##shape(pdm_cinn_lower *, const pdm_ir_op *, pdm_cinn_shape *);            \
     bool pdm_cinn_piece_shape_##piece(pdm_cinn_lower *, const pdm_ir_op *, uint32_t,               \
@@ -217,6 +227,7 @@ const pdm_loop_expr *pdm_cinn_quotient(pdm_cinn_lower *l, const pdm_loop_expr *a
 #undef PDM_CINN_LIST_RULE
 #undef PDM_CINN_ELEMENTS_RULE
 #undef PDM_CINN_INDEX_RULE
+#undef PDM_CINN_NORM_RULE
 #undef PDM_CINN_PIECES_RULE
 
 #endif

@@ -200,11 +200,11 @@ static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_ac
     return true;
 }
 
-static bool within(const pdm_tensor *t, int64_t low, int64_t high)
+static bool within(const pdm_tensor *t, const pdm_loop_guard *g, int64_t low, int64_t high)
 {
     const int64_t count = pdm_tensor_count(t);
 
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = g->number; i < count; i += g->every) {
         const int64_t v = t->dtype == PDM_I32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
         if (v < low || v >= high)
             return false;
@@ -218,7 +218,7 @@ static bool indices_fit(const pdm_loop_fn *fn, const pdm_k *k, const int64_t *sy
     for (size_t i = 0; i < fn->guards.n; i++) {
         const pdm_loop_guard *g = &fn->guards.v[i];
         const int64_t dim = pdm_loop_eval(g->dim, symbols);
-        if (!within(&k->in[g->input]->tensor, g->negative ? -dim : 0, dim))
+        if (!within(&k->in[g->input]->tensor, g, g->negative ? -dim : 0, dim))
             return false;
     }
     return true;

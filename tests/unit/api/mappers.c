@@ -42,6 +42,7 @@ static const char *const rules[] = {
 #define PDM_CINN_INDEX_RULE(op, ...)    #op,
 #define PDM_CINN_PIECES_RULE(op, ...)   #op,
 #define PDM_CINN_REDUCE_RULE(op, ...)   #op,
+#define PDM_CINN_NORM_RULE(op, ...)     #op,
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
 #undef PDM_CINN_SIZES_RULE
@@ -50,6 +51,7 @@ static const char *const rules[] = {
 #undef PDM_CINN_INDEX_RULE
 #undef PDM_CINN_PIECES_RULE
 #undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_NORM_RULE
 };
 
 #define LIBRARY  "kernels with blocks and packed weights do it better than plain loops"
@@ -59,21 +61,16 @@ static const char *const rules[] = {
 
 static const pair without[] = {
     {"conv2d", LIBRARY},
-    {"cumsum", OWN_LOOP},
     {"depthwise_conv2d", LIBRARY},
     {"elementwise_add_grad", TRAINING},
     {"fill_constant", "constants are computed once, when the program is planned"},
-    {"gather_nd", NO_RULE},
     {"matmul", LIBRARY},
     {"matmul_v2", LIBRARY},
     {"mul", LIBRARY},
     {"pool2d", LIBRARY},
     {"relu_grad", TRAINING},
-    {"reverse", NO_RULE},
-    {"roll", NO_RULE},
     {"round", NO_RULE},
     {"scatter", OWN_LOOP},
-    {"strided_slice", NO_RULE},
     {"unstack", NO_RULE},
 };
 
