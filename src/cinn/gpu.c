@@ -119,43 +119,64 @@ bool pdm_cinn_gpu_reduction(const pdm_loop_fn *fn, const pdm_loop_stmt *store, u
     return find(fn, store, out) && !loads(fn, out->term, store->buffer);
 }
 
-bool pdm_cinn_gpu_is_tree(const pdm_loop_fn *fn, const pdm_loop_stmt *loop)
+bool pdm_cinn_gpu_is_reduction(const pdm_loop_fn *fn, const pdm_loop_stmt *loop)
 {
     pdm_cinn_reduction reduction;
 
-    if (loop->kind != PDM_LOOP_FOR || loop->mark != PDM_LOOP_SERIAL || !loop->body)
-        return loop->mark == PDM_LOOP_TREE;
-    for (const pdm_loop_stmt *s = loop->body; s; s = s->next) {
-        if (s->kind != PDM_LOOP_STORE || !pdm_cinn_gpu_reduction(fn, s, loop->var, &reduction))
+    if (loop->kind != PDM_LOOP_FOR || !loop->body || (loop->body->kind == PDM_LOOP_IF && loop->body->next))
+        return false;
+    const pdm_loop_stmt *first = pdm_cinn_gpu_terms(loop);
+    for (const pdm_loop_stmt *s = first; s; s = s->next) {
+        if (s->kind != PDM_LOOP_STORE || !pdm_cinn_gpu_reduction(fn, s, loop->var, &reduction) ||
+            (first != loop->body && loads(fn, loop->body->value, s->buffer)))
             return false;
-        for (const pdm_loop_stmt *t = loop->body; t; t = t->next) {
+        for (const pdm_loop_stmt *t = first; t; t = t->next) {
             if ((t != s && t->buffer == s->buffer) || loads(fn, reduction.term, t->buffer))
                 return false;
         }
     }
-    return true;
+    return first != NULL;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
+static unsigned thread_dims(const pdm_loop_stmt *stmt)
+{
+    unsigned dims = 0;
+
+    for (; stmt; stmt = stmt->next)
+        dims |= (pdm_loop_is_thread(stmt) ? 1U << (stmt->mark - PDM_LOOP_THREAD_X) : 0) | thread_dims(stmt->body);
+    return dims;
+}
+
+void pdm_cinn_gpu_threads(const pdm_loop_stmt *nest, uint32_t out_threads[3])
+{
+    static const uint32_t several[3] = {PDM_CINN_WARP, PDM_CINN_ROWS, PDM_CINN_PLANES};
+    pdm_loop_stmt alone = *nest;
+
+    alone.next = NULL;
+    const unsigned dims = thread_dims(&alone);
+    for (unsigned d = 0; d < 3; d++)
+        out_threads[d] = !(dims >> d & 1U) ? 1 : dims == 1 ? PDM_CINN_BLOCK : several[d];
+}
+
 pdm_cinn_launch pdm_cinn_gpu_launch(const pdm_loop_stmt *nest, const int64_t *symbols)
 {
     enum { MOST_BLOCKS = 65535 };
-    pdm_cinn_launch launch = {.blocks = 1, .threads = 1};
+    pdm_cinn_launch launch = {.blocks = {1, 1, 1}};
 
-    if (nest->kind != PDM_LOOP_FOR)
-        return launch;
-    const int64_t extent = pdm_loop_eval(nest->extent, symbols);
-    int64_t each = 1; /* turns of a block at a time */
-    if (nest->mark == PDM_LOOP_PARALLEL)
-        each = PDM_CINN_BLOCK;
-    else if (nest->mark == PDM_LOOP_WARPS)
-        each = PDM_CINN_BLOCK / PDM_CINN_WARP;
-    else if (nest->mark != PDM_LOOP_BLOCKS)
-        return extent > 0 ? launch : (pdm_cinn_launch){0, 1};
-    const int64_t blocks = extent > 0 ? (extent - 1) / each + 1 : 0;
-    launch.blocks = (uint32_t)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
-    launch.threads = PDM_CINN_BLOCK;
+    pdm_cinn_gpu_threads(nest, launch.threads);
+    if (nest->kind == PDM_LOOP_FOR && pdm_loop_eval(nest->extent, symbols) <= 0)
+        launch.blocks[0] = 0;
+    for (; launch.blocks[0] > 0 && pdm_loop_is_block(nest); nest = nest->body) {
+        const int64_t extent = pdm_loop_eval(nest->extent, symbols);
+        if (extent <= 0)
+            launch.blocks[0] = 0;
+        else
+            launch.blocks[nest->mark - PDM_LOOP_BLOCK_X] = (uint32_t)(extent < MOST_BLOCKS ? extent : MOST_BLOCKS);
+        if (!nest->body)
+            break;
+    }
     return launch;
 }
 

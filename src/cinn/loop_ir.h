@@ -73,9 +73,10 @@ typedef enum pdm_loop_stmt_kind { PDM_LOOP_FOR, PDM_LOOP_IF, PDM_LOOP_STORE } pd
  * How the turns of a loop are done. Whatever it says, the result is that of turns one after the
  * other: who sets a mark has to know that (schedule.h).
  *
- * BLOCK and THREAD: a turn is done by the block or thread of that number. What stands side by side
- * in a list is done one after the other by all threads of a block: between two statements they wait
- * for each other where one reads what another thread stored.
+ * BLOCK and THREAD: a turn is done by the block or thread of that number, counted in strides of as many
+ * as there are. What stands side by side in a list is done one after the other by all threads of a
+ * block: between two statements they wait for each other. A loop over threads whose turns take terms
+ * into one place is a reduction, done in another order (cinn/gpu.h).
  */
 typedef enum pdm_loop_mark {
     PDM_LOOP_SERIAL,
@@ -88,20 +89,12 @@ typedef enum pdm_loop_mark {
     PDM_LOOP_THREAD_X,
     PDM_LOOP_THREAD_Y,
     PDM_LOOP_THREAD_Z,
-    /* Outermost only: turns are shared by teams, blocks or warps. What is in it and not marked is done
-     * by the team as one. */
-    PDM_LOOP_BLOCKS,
-    PDM_LOOP_WARPS,
-    PDM_LOOP_TEAM, /* in those: the threads of the team share its turns */
-    PDM_LOOP_TREE, /* the same; what is added up (or the like) is put together over the team at last,
-                      in another order than turns one after the other have it */
     PDM_LOOP_MARK_COUNT
 } pdm_loop_mark;
 
 enum {
     PDM_LOOP_MAX_LANES = 64,    /* of a vector loop that is done in lanes: its extent is a number */
-    PDM_LOOP_MAX_UNROLL = 64,   /* turns of an unrolled loop, whose extent is a number */
-    PDM_LOOP_MAX_THREADS = 1024 /* of a block */
+    PDM_LOOP_MAX_UNROLL = 64    /* turns of an unrolled loop, whose extent is a number */
 };
 
 /* What is told to whoever reads the loop; results do not depend on it. */

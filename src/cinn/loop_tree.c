@@ -8,8 +8,7 @@ const char *pdm_loop_mark_text(pdm_loop_mark mark)
 {
     static const char *const names[PDM_LOOP_MARK_COUNT] = {
         "",        "parallel", "vector",   "unroll",   "block.x",
-        "block.y", "block.z",  "thread.x", "thread.y", "thread.z",
-        "blocks",  "warps",    "team",     "tree"};
+        "block.y", "block.z",  "thread.x", "thread.y", "thread.z"};
 
     return names[mark];
 }

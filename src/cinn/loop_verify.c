@@ -13,8 +13,24 @@ typedef struct checker {
     bool *seen;        /* by variable: there was a loop over it */
     uint32_t *checked; /* by expression: the scope in which it was checked */
     uint32_t scope;
+    unsigned dims; /* of threads, that the nest uses */
+    bool guarded;  /* a condition is around, and no loop */
     const char *fault;
 } checker;
+
+static unsigned dim_of(const pdm_loop_stmt *loop)
+{
+    return 1U << (loop->mark - PDM_LOOP_THREAD_X);
+}
+
+static unsigned dims_in(const pdm_loop_stmt *list)
+{
+    unsigned dims = 0;
+
+    for (; list; list = list->next)
+        dims |= (pdm_loop_is_thread(list) ? dim_of(list) : 0) | dims_in(list->body);
+    return dims;
+}
 
 static bool fault(checker *c, const char *text)
 {
@@ -40,6 +56,7 @@ static bool reachable(checker *c, uint32_t buffer)
 {
     const pdm_loop_buffer *b = &c->fn->buffers.v[buffer];
     bool inside = false;
+    unsigned dims = 0;
 
     if (b->scope == PDM_LOOP_GLOBAL)
         return true;
@@ -49,8 +66,14 @@ static bool reachable(checker *c, uint32_t buffer)
                             (b->scope == PDM_LOOP_LOCAL && pdm_loop_is_thread(loop));
         if (inside && splits)
             return fault(c, "a temporary is used by several who have one each");
+        if (!inside && pdm_loop_is_thread(loop))
+            dims |= dim_of(loop);
         inside = inside || loop->var == b->home;
     }
+    if (inside && b->scope == PDM_LOOP_SHARED && dims != 0)
+        return fault(c, "a temporary that a block shares lives in turns of one of its threads");
+    if (inside && b->scope == PDM_LOOP_LOCAL && dims != c->dims)
+        return fault(c, "a temporary of one thread lives in turns that several run together");
     return inside || fault(c, "a temporary is used outside of the loop that it lives in");
 }
 
@@ -114,14 +137,43 @@ static bool is_small(const pdm_loop_expr *extent, int64_t most)
     return extent->kind == PDM_LOOP_CONST && extent->u.i >= 0 && extent->u.i <= most;
 }
 
-/* Whether a team does what is here as one. */
-static bool in_team(const checker *c)
+static bool has_var(const pdm_loop_expr *e)
 {
-    if (c->depth == 0 || (c->path[0]->mark != PDM_LOOP_BLOCKS && c->path[0]->mark != PDM_LOOP_WARPS))
-        return false;
-    for (size_t i = 1; i < c->depth; i++) {
-        if (c->path[i]->mark != PDM_LOOP_SERIAL)
-            return false;
+    if (e->kind == PDM_LOOP_VAR || e->kind == PDM_LOOP_LOAD)
+        return true;
+    for (uint32_t i = 0; i < e->num_args; i++) {
+        if (has_var(e->args[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Blocks do not wait for each other, so nothing else is in a loop around a loop over blocks; how many
+ * there are is told before a kernel runs. */
+static bool block_fits(checker *c, const pdm_loop_stmt *loop)
+{
+    const pdm_loop_stmt *outer = c->depth > 0 ? c->path[c->depth - 1] : NULL;
+
+    if (outer && !pdm_loop_is_block(outer))
+        return fault(c, "a loop over blocks inside of another kind of loop");
+    if (outer && (outer->body != loop || loop->next))
+        return fault(c, "something else stands beside a loop over blocks");
+    return !has_var(loop->extent) || fault(c, "how many blocks there are depends on something else");
+}
+
+/* All threads of a block come to where they wait for each other the same number of times. */
+static bool thread_fits(checker *c, const pdm_loop_stmt *loop)
+{
+    if (has_var(loop->extent))
+        return fault(c, "the extent of a loop over threads depends on something else");
+    for (size_t i = 0; i < c->depth; i++) {
+        const pdm_loop_stmt *outer = c->path[i];
+        if (outer->mark == PDM_LOOP_PARALLEL)
+            return fault(c, "a loop over threads inside of a parallel one");
+        if (outer->mark == PDM_LOOP_VECTOR)
+            return fault(c, "such a loop cannot be inside of a vector loop");
+        if (has_var(outer->extent))
+            return fault(c, "a loop over threads inside of one whose extent depends on something else");
     }
     return true;
 }
@@ -129,33 +181,22 @@ static bool in_team(const checker *c)
 /* A loop inside of others: what its mark allows. */
 static bool mark_fits(checker *c, const pdm_loop_stmt *loop)
 {
-    int64_t threads = pdm_loop_is_thread(loop) ? loop->extent->u.i : 1;
-
     if (loop->mark == PDM_LOOP_PARALLEL && c->depth > 0)
         return fault(c, "a parallel loop inside of a loop");
-    if ((loop->mark == PDM_LOOP_BLOCKS || loop->mark == PDM_LOOP_WARPS) && c->depth > 0)
-        return fault(c, "a loop over teams inside of a loop");
-    if ((loop->mark == PDM_LOOP_TEAM || loop->mark == PDM_LOOP_TREE) && !in_team(c))
-        return fault(c, "a loop of a team inside of no team");
     if (loop->mark == PDM_LOOP_UNROLL && !is_small(loop->extent, PDM_LOOP_MAX_UNROLL))
         return fault(c, "an unrolled loop has no small number of turns");
-    if (pdm_loop_is_thread(loop) && !is_small(loop->extent, PDM_LOOP_MAX_THREADS))
-        return fault(c, "a loop over threads has no small number of turns");
+    if (pdm_loop_is_block(loop) && !block_fits(c, loop))
+        return false;
+    if (pdm_loop_is_thread(loop) && !thread_fits(c, loop))
+        return false;
     for (size_t i = 0; i < c->depth; i++) {
         const pdm_loop_stmt *outer = c->path[i];
-        if (pdm_loop_is_block(loop) && !pdm_loop_is_block(outer))
-            return fault(c, "a loop over blocks inside of another kind of loop");
-        if (pdm_loop_is_thread(loop) && outer->mark == PDM_LOOP_PARALLEL)
-            return fault(c, "a loop over threads inside of a parallel one");
-        if (outer->mark == PDM_LOOP_VECTOR &&
-            (loop->mark == PDM_LOOP_VECTOR || pdm_loop_is_thread(loop)))
+        if (outer->mark == PDM_LOOP_VECTOR && loop->mark == PDM_LOOP_VECTOR)
             return fault(c, "such a loop cannot be inside of a vector loop");
         if (loop->mark == outer->mark && (pdm_loop_is_block(loop) || pdm_loop_is_thread(loop)))
             return fault(c, "two loops, one in the other, over the same blocks or threads");
-        if (pdm_loop_is_thread(outer))
-            threads *= outer->extent->u.i;
     }
-    return threads <= PDM_LOOP_MAX_THREADS || fault(c, "a block has too many threads");
+    return true;
 }
 
 static bool statements(checker *c, const pdm_loop_stmt *stmt);
@@ -207,12 +248,20 @@ static bool guard(checker *c, const pdm_loop_stmt *stmt)
         return false;
     if (stmt->value->dtype != PDM_BOOL)
         return fault(c, "a condition is of another type");
-    return statements(c, stmt->body);
+    const bool around = c->guarded;
+    c->guarded = true;
+    const bool sound = statements(c, stmt->body);
+    c->guarded = around;
+    return sound;
 }
 
 static bool statements(checker *c, const pdm_loop_stmt *stmt)
 {
     for (; stmt; stmt = stmt->next) {
+        if (c->depth == 0 && !c->guarded) {
+            const pdm_loop_stmt nest = {.kind = stmt->kind, .mark = stmt->mark, .body = stmt->body};
+            c->dims = dims_in(&nest);
+        }
         const bool sound = stmt->kind == PDM_LOOP_FOR  ? loop(c, stmt)
                            : stmt->kind == PDM_LOOP_IF ? guard(c, stmt)
                                                        : store(c, stmt);

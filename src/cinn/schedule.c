@@ -1,4 +1,5 @@
 /* Primitives: see schedule.h. */
+#include "cinn/gpu.h"
 #include "cinn/schedule.h"
 
 #include <stdlib.h>
@@ -383,6 +384,21 @@ const char *pdm_loop_bind(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark ma
     return mark < PDM_LOOP_BLOCK_X || mark > PDM_LOOP_THREAD_Z
                ? "loops are bound to blocks or threads"
                : set_independent(fn, loop, mark);
+}
+
+const char *pdm_loop_bind_reduction(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark, bool reassociate)
+{
+    if (mark < PDM_LOOP_THREAD_X || mark > PDM_LOOP_THREAD_Z)
+        return "reductions are bound to threads";
+    if (!is_serial(loop))
+        return NOT_SERIAL;
+    if (!pdm_cinn_gpu_is_reduction(fn, loop))
+        return "something else than reductions is in the loop";
+    for (const pdm_loop_stmt *s = pdm_cinn_gpu_terms(loop); s && !reassociate; s = s->next) {
+        if (pdm_dtype_is_float(fn->buffers.v[s->buffer].dtype))
+            return "floats may not be added in another order";
+    }
+    return set_mark(fn, loop, mark);
 }
 
 const char *pdm_loop_annotate(pdm_loop_fn *fn, pdm_loop_stmt *loop, const char *key, int64_t value)

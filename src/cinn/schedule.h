@@ -50,6 +50,9 @@ const char *pdm_loop_vectorize(pdm_loop_fn *fn, pdm_loop_stmt *loop);
 const char *pdm_loop_unroll(pdm_loop_fn *fn, pdm_loop_stmt *loop);
 /* mark: one of blocks or threads. */
 const char *pdm_loop_bind(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark);
+/* The same for a loop that does nothing but take terms into places, which threads then do in another order
+ * (see cinn/gpu.h); reassociate says that floats may be rounded differently. */
+const char *pdm_loop_bind_reduction(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_mark mark, bool reassociate);
 /* key: lower case letters, digits, dots and underscores; a note of that key is replaced. */
 const char *pdm_loop_annotate(pdm_loop_fn *fn, pdm_loop_stmt *loop, const char *key, int64_t value);
 

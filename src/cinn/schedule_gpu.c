@@ -1,7 +1,8 @@
 /*
- * The arrangement of loops for GPUs. Loops whose turns are independent become one. If only a
- * reduction is left in it, over elements side by side, or there are few turns, a warp or a block
- * does a turn; else a thread does, so that elements side by side go to threads side by side.
+ * The arrangement of loops for GPUs. Loops whose turns are independent become one. Where a reduction is
+ * left in it over elements side by side, a row of threads does a turn, a warp or a block. Over elements
+ * that are not, and where turns are not enough for a thread each, turns side by side go to threads
+ * side by side, and rows of those share the terms. Else a thread does a turn.
  */
 #include <stdlib.h>
 
@@ -12,7 +13,8 @@
 enum {
     FEW_TERMS = 16,    /* below, one thread adds up as fast */
     WARP_TERMS = 512,  /* up to that many a warp does it, without waiting for others */
-    FEW_TURNS = 2048   /* too few threads to keep a device busy */
+    FEW_TURNS = 2048,  /* so many are taken for a number that is not known */
+    ENOUGH_TURNS = 1 << 17 /* threads that keep a device busy */
 };
 
 static pdm_loop_stmt *inner_of(const pdm_loop_stmt *loop)
@@ -78,13 +80,13 @@ static bool adds_up_neighbours(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
     return found;
 }
 
-/* What a team could share in the body of a loop: terms of the largest reduction; 0: nothing. */
+/* What threads could share in the body of a loop: terms of the largest reduction; 0: nothing. */
 static int64_t terms_of(pdm_loop_fn *fn, const pdm_loop_stmt *body, bool *out_neighbours)
 {
     int64_t terms = 0;
 
     for (const pdm_loop_stmt *s = body; s; s = s->next) {
-        if (!pdm_cinn_gpu_is_tree(fn, s))
+        if (!pdm_cinn_gpu_is_reduction(fn, s))
             continue;
         const int64_t n = number_or(s->extent, WARP_TERMS);
         terms = n > terms ? n : terms;
@@ -93,16 +95,28 @@ static int64_t terms_of(pdm_loop_fn *fn, const pdm_loop_stmt *body, bool *out_ne
     return terms;
 }
 
-static void mark_team(pdm_loop_fn *fn, pdm_loop_stmt *body)
+static void share_body(pdm_loop_fn *fn, pdm_loop_stmt *body, pdm_loop_mark mark)
 {
-    for (; body; body = body->next) {
-        if (body->kind != PDM_LOOP_FOR)
-            continue;
-        if (pdm_cinn_gpu_is_tree(fn, body))
-            body->mark = PDM_LOOP_TREE;
-        else if (pdm_loop_is_independent(fn, body))
-            body->mark = PDM_LOOP_TEAM;
+    for (; body && fn->status == PDM_OK; body = body->next) {
+        if (body->kind == PDM_LOOP_IF)
+            share_body(fn, body->body, mark);
+        else if (body->kind == PDM_LOOP_FOR && pdm_loop_bind_reduction(fn, body, mark, true))
+            pdm_loop_bind(fn, body, mark);
     }
+}
+
+/* So many turns are a block's, a thread each. */
+static pdm_loop_stmt *share(pdm_loop_fn *fn, pdm_loop_stmt *loop, int64_t turns, pdm_loop_mark mark)
+{
+    pdm_loop_stmt *inner = loop;
+
+    if (number_or(loop->extent, INT64_MAX) > turns) {
+        if (pdm_loop_split(fn, loop, turns, PDM_LOOP_GUARD, &inner))
+            return loop;
+        pdm_loop_bind(fn, loop, PDM_LOOP_BLOCK_X);
+    }
+    pdm_loop_bind(fn, inner, mark);
+    return inner;
 }
 
 /* A loop whose turns are independent. */
@@ -113,32 +127,16 @@ static void arrange(pdm_loop_fn *fn, pdm_loop_stmt *loop)
 
     fuse_sums(fn, loop->body);
     const int64_t terms = terms_of(fn, loop->body, &neighbours);
-    loop->mark = PDM_LOOP_PARALLEL;
-    if (terms < FEW_TERMS || (!neighbours && turns >= FEW_TURNS))
-        return;
-    loop->mark = terms <= WARP_TERMS ? PDM_LOOP_WARPS : PDM_LOOP_BLOCKS;
-    mark_team(fn, loop->body);
-}
-
-/* What is added up to one element is done by one block. */
-static void arrange_sum(pdm_loop_fn *fn, pdm_loop_stmt **at)
-{
-    pdm_loop_stmt *sum = *at, *next = sum->next;
-
-    while (inner_of(sum) && !pdm_loop_fuse(fn, sum)) {
+    if (terms < FEW_TERMS || (!neighbours && turns >= ENOUGH_TURNS)) {
+        share(fn, loop, PDM_CINN_BLOCK, PDM_LOOP_THREAD_X);
+    } else if (!neighbours && turns >= PDM_CINN_WARP) {
+        share_body(fn, share(fn, loop, PDM_CINN_WARP, PDM_LOOP_THREAD_X)->body, PDM_LOOP_THREAD_Y);
+    } else if (terms <= WARP_TERMS) {
+        share_body(fn, share(fn, loop, PDM_CINN_ROWS, PDM_LOOP_THREAD_Y)->body, PDM_LOOP_THREAD_X);
+    } else {
+        pdm_loop_bind(fn, loop, PDM_LOOP_BLOCK_X);
+        share_body(fn, loop->body, PDM_LOOP_THREAD_X);
     }
-    if (fn->status != PDM_OK || !pdm_cinn_gpu_is_tree(fn, sum))
-        return;
-    sum->next = NULL;
-    pdm_loop_stmt *block = pdm_loop_for(fn, fn->num_vars++, pdm_loop_index(fn, 1), sum);
-    if (!block) {
-        sum->next = next;
-        return;
-    }
-    sum->mark = PDM_LOOP_TREE;
-    block->mark = PDM_LOOP_BLOCKS;
-    block->next = next;
-    *at = block;
 }
 
 void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
@@ -147,12 +145,13 @@ void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
         if (fn->buffers.v[i].repeatable)
             pdm_loop_compute_inline(fn, i);
     }
-    for (pdm_loop_stmt **at = &fn->body; *at && fn->status == PDM_OK; at = &(*at)->next) {
-        pdm_loop_stmt *loop = *at;
+    for (pdm_loop_stmt *loop = fn->body; loop && fn->status == PDM_OK; loop = loop->next) {
         if (loop->kind != PDM_LOOP_FOR)
             continue;
-        if (!pdm_loop_is_independent(fn, loop)) {
-            arrange_sum(fn, at);
+        if (!pdm_loop_is_independent(fn, loop)) { /* what is added up to one element is done by one block */
+            while (inner_of(loop) && !pdm_loop_fuse(fn, loop)) {
+            }
+            pdm_loop_bind_reduction(fn, loop, PDM_LOOP_THREAD_X, true);
             continue;
         }
         while (fn->status == PDM_OK && inner_of(loop) &&

@@ -105,7 +105,7 @@ pdm_atomic(unsigned, exchange_unsigned, value)
 
 static inline int pdm_lane(void)
 {
-    return (int)(threadIdx.x % 32U);
+    return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32U);
 }
 
 #define pdm_shuffle(type, suffix)                                                                                     \

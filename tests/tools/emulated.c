@@ -134,7 +134,7 @@ static pdm_status launch(const image *made, uint32_t nest, const pdm_loop_stmt *
     int small[256];
     size_t count = 0;
 
-    if (how.blocks == 0)
+    if (how.blocks[0] == 0)
         return PDM_OK;
     if (made->fn->buffers.n + made->fn->symbols.n > 256)
         return PDM_INTERNAL;
@@ -153,7 +153,8 @@ static pdm_status launch(const image *made, uint32_t nest, const pdm_loop_stmt *
     }
     if (count != kernel->num_arguments)
         return PDM_INTERNAL;
-    const emulator_size grid = {how.blocks < 3 ? how.blocks : 3, 1, 1}, block = {how.threads, 1, 1};
+    const emulator_size grid = emulator_few(how.blocks[0], how.blocks[1], how.blocks[2]),
+                        block = {how.threads[0], how.threads[1], how.threads[2]};
     const char *fault = emulator_launch(kernel, grid, block, arguments, bytes);
     if (fault)
         fprintf(stderr, "kernel %u of %s: %s\n", nest, made->fn->name, fault);

@@ -34,7 +34,7 @@ typedef struct machine {
     void **arguments;
     lane *lanes;
     char *stacks;
-    unsigned threads, current;
+    unsigned threads, current, block_number;
     uint32_t time; /* barriers of this block */
     uint64_t launch, block; /* numbers */
     bool coroutines;
@@ -50,8 +50,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void fault(const char *text)
 {
     if (!m.fault[0])
-        snprintf(m.fault, sizeof m.fault, "%s (thread %u of block %u)", text, m.face.thread_index.x,
-                 m.face.block_index.x);
+        snprintf(m.fault, sizeof m.fault, "%s (thread %u of block %u)", text, m.current,
+                 m.block_number);
     if (m.coroutines)
         setcontext(&m.scheduler);
     longjmp(m.end, 1);
@@ -70,7 +70,7 @@ typedef struct record {
 
 static moment now(void)
 {
-    return (moment){m.face.block_index.x * m.threads + m.face.thread_index.x + 1, m.time,
+    return (moment){(m.block_number * m.threads) + m.current + 1, m.time,
                     m.coroutines ? m.lanes[m.current].warp_time : 0};
 }
 
@@ -147,7 +147,9 @@ static void access_element(pdm_region *region, long long at, bool write)
 static void turn_to(unsigned number)
 {
     m.current = number;
-    m.face.thread_index = (pdm_dim3){number, 0, 0};
+    const pdm_dim3 *size = &m.face.block_size;
+
+    m.face.thread_index = (pdm_dim3){number % size->x, number / size->x % size->y, number / size->x / size->y};
 }
 
 static void wait_as(state how, int site)
@@ -301,7 +303,7 @@ static void run_block(void)
         }
         more = !all_done;
         if (more && !goes_on && !m.fault[0] && !release_barrier())
-            snprintf(m.fault, sizeof m.fault, "%s (block %u)", stuck(), m.face.block_index.x);
+            snprintf(m.fault, sizeof m.fault, "%s (block %u)", stuck(), m.block_number);
     }
 }
 
@@ -329,9 +331,9 @@ static bool take_memory(void)
 
 static void launch(const emulator_kernel *kernel, emulator_size grid, emulator_size block, void **arguments)
 {
-    m.face.grid_size = (pdm_dim3){grid.x, 1, 1};
-    m.face.block_size = (pdm_dim3){block.x, 1, 1};
-    m.threads = block.x;
+    m.face.grid_size = (pdm_dim3){grid.x, grid.y, grid.z};
+    m.face.block_size = (pdm_dim3){block.x, block.y, block.z};
+    m.threads = block.x * block.y * block.z;
     m.kernel = kernel;
     m.arguments = arguments;
     m.coroutines = kernel->waits;
@@ -339,8 +341,9 @@ static void launch(const emulator_kernel *kernel, emulator_size grid, emulator_s
     m.block = 0;
     if (m.coroutines && !take_memory())
         snprintf(m.fault, sizeof m.fault, "out of memory");
-    for (unsigned i = 0; i < grid.x && !m.fault[0]; i++) {
-        m.face.block_index = (pdm_dim3){i, 0, 0};
+    for (unsigned i = 0; i < grid.x * grid.y * grid.z && !m.fault[0]; i++) {
+        m.face.block_index = (pdm_dim3){i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
+        m.block_number = i;
         m.block++;
         if (m.coroutines)
             run_block();
@@ -354,8 +357,10 @@ const char *emulator_launch(const emulator_kernel *kernel, emulator_size grid, e
 {
     static _Thread_local char told[sizeof m.fault];
 
-    if (grid.y != 1 || grid.z != 1 || block.y != 1 || block.z != 1 || block.x == 0 || block.x > MOST_THREADS)
-        return "the emulator knows grids and blocks of one dimension, of 1024 threads at most";
+    const unsigned long long threads = 1ULL * block.x * block.y * block.z, blocks = 1ULL * grid.x * grid.y * grid.z;
+
+    if (threads == 0 || threads > MOST_THREADS || blocks > UINT32_MAX / MOST_THREADS)
+        return "the emulator knows blocks of 1 to 1024 threads, and no more than 4 million blocks";
     pthread_mutex_lock(&lock);
     m.fault[0] = '\0';
     kernel->bounds(bytes);

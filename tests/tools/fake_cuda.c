@@ -384,7 +384,7 @@ API int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsig
         return code;
     launches++;
     /* As many blocks as make kernels go around more than once. */
-    const emulator_size grid = {gx < 3 ? gx : 3, gy, gz}, size = {bx, by, bz};
+    const emulator_size grid = emulator_few(gx, gy, gz), size = {bx, by, bz};
     const char *fault = emulator_launch(&f->kernel, grid, size, copies, bytes);
     return fault ? wrong(LAUNCH_FAILED, "%s: %s", f->name, fault) : OK;
 }

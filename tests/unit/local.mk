@@ -100,6 +100,10 @@ tests_unit_check_cinn_SOURCES = \
 	tests/unit/cinn/loop_math.c \
 	tests/unit/cinn/schedule.c \
 	tests/unit/cinn/schedule_random.c \
+	tests/tools/emulated.c \
+	tests/tools/emulated.h \
+	tests/tools/emulator.c \
+	tests/tools/emulator.h \
 	tests/unit/check_cinn.c \
 	tests/unit/main.h
 

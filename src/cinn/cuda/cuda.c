@@ -173,7 +173,7 @@ static pdm_status launch(const void *any, const pdm_loop_fn *fn, void *const *bu
     }
     for (const pdm_loop_stmt *stmt = fn->body; stmt; stmt = stmt->next, nest++) {
         const pdm_cinn_launch how = pdm_cinn_gpu_launch(stmt, symbols);
-        if (how.blocks > 0)
+        if (how.blocks[0] > 0)
             PDM_TRY(pdm_cinn_cuda_launch(made->functions[nest], how.blocks, how.threads, arguments));
     }
     return PDM_OK;

@@ -307,11 +307,11 @@ pdm_status pdm_cinn_cuda_find(pdm_cinn_cuda_module *module, const char *name,
     return enter() ? result_of(name, driver.find(out, module, name)) : PDM_UNSUPPORTED;
 }
 
-pdm_status pdm_cinn_cuda_launch(pdm_cinn_cuda_function *function, unsigned blocks, unsigned threads,
-                                void **arguments)
+pdm_status pdm_cinn_cuda_launch(pdm_cinn_cuda_function *function, const uint32_t blocks[3],
+                                const uint32_t threads[3], void **arguments)
 {
     return enter() ? result_of("launching a kernel",
-                               driver.launch(function, blocks, 1, 1, threads, 1, 1, 0, the_stream,
-                                             arguments, NULL))
+                               driver.launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
+                                             threads[2], 0, the_stream, arguments, NULL))
                    : PDM_UNSUPPORTED;
 }

@@ -32,7 +32,7 @@ PDM_MUST_USE pdm_status pdm_cinn_cuda_load(const void *image, pdm_cinn_cuda_modu
 void pdm_cinn_cuda_unload(pdm_cinn_cuda_module *module);
 PDM_MUST_USE pdm_status pdm_cinn_cuda_find(pdm_cinn_cuda_module *module, const char *name,
                                            pdm_cinn_cuda_function **out);
-PDM_MUST_USE pdm_status pdm_cinn_cuda_launch(pdm_cinn_cuda_function *function, unsigned blocks,
-                                             unsigned threads, void **arguments);
+PDM_MUST_USE pdm_status pdm_cinn_cuda_launch(pdm_cinn_cuda_function *function, const uint32_t blocks[3],
+                                             const uint32_t threads[3], void **arguments);
 
 #endif

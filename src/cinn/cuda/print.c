@@ -3,10 +3,13 @@
  * that it can be run where there is no GPU: no templates, no overloading, elements by macros that can
  * look at what is accessed.
  *
- * A nest is a kernel. A parallel loop is shared by all threads of the grid; blocks or warps (teams)
- * share the marked loops, and what is in them is done by one thread of the team unless it is marked
- * again. Whatever else is done by one thread. Each value has a name, so that what is shared is
- * calculated once. It is meant to be compiled without contraction of floats (--fmad=false).
+ * A nest is a kernel. Those who run a statement together are a team: all threads of the block at first,
+ * and in a loop over threads those with the same number in its dimension. A team comes to the same
+ * places together, since it waits there for all of it: a barrier for a block, a meeting of a warp. Where
+ * neither is all of the team, the block goes along, and conditions become predicates of what is
+ * stored. What has no loop over threads in it is done by the first of the team. Each value has a
+ * name, so that what is shared is calculated once. It is meant to be compiled without contraction
+ * of floats (--fmad=false).
  */
 #include "cinn/cuda/print.h"
 
@@ -18,14 +21,24 @@
 #include "base/intern.h"
 #include "cinn/gpu.h"
 
-typedef enum team { THREAD, WARP, BLOCK } team;
+enum { X = 1, DIMS = 3 }; /* of threads, as bits: x is 1 */
+
+/* Who runs a statement. */
+typedef struct team {
+    unsigned dims;      /* with any number in those */
+    unsigned bound;     /* and with a certain one in these */
+    unsigned predicate; /* number of a variable; 0: all of them do it */
+} team;
 
 typedef struct printer {
     const pdm_loop_fn *fn;
     pdm_buf *out;
     bool narrow; /* indices have 32 bits */
-    team team;   /* who runs what is printed */
-    unsigned depth, num_sums;
+    uint32_t threads[DIMS];
+    team team;
+    unsigned depth, num_sums, num_predicates;
+    bool met;    /* the team waited for all of it, and did nothing since */
+    bool shares; /* the kernel has shared memory */
     bool *named;   /* by expression: its value has a name here */
     uint32_t *log; /* those, in order */
     size_t num_logged;
@@ -337,6 +350,7 @@ static void define(printer *p, const pdm_loop_expr *e)
 /* ---- statements ------------------------------------------------------------------------------ */
 
 static void statements(printer *p, const pdm_loop_stmt *stmt);
+static void turn(printer *p, const pdm_loop_stmt *loop);
 
 static void open_block(printer *p)
 {
@@ -354,6 +368,17 @@ static void close_block(printer *p)
     forget(p);
 }
 
+/* Up to the brace. The condition has a name. */
+static void if_named(printer *p, const pdm_loop_expr *condition)
+{
+    indent(p);
+    pdm_buf_puts(p->out, "if (");
+    name(p, condition);
+    pdm_buf_puts(p->out, ") {\n");
+    p->depth++;
+    forget(p);
+}
+
 static void line(printer *p, const char *text)
 {
     indent(p);
@@ -361,65 +386,83 @@ static void line(printer *p, const char *text)
     pdm_buf_putc(p->out, '\n');
 }
 
-/* Where turns of a loop begin, and how far apart those of one thread or team are. */
-typedef struct stride {
-    const char *begin, *step;
-} stride;
-
-static stride stride_of(const printer *p, const pdm_loop_stmt *stmt)
+static char letter_of(pdm_loop_mark mark)
 {
-    static const stride serial = {"0", "1"};
-    static const stride wide[] = {
-        [PDM_LOOP_PARALLEL] = {"blockIdx.x * (long long)blockDim.x + threadIdx.x",
-                               "(long long)gridDim.x * blockDim.x"},
-        [PDM_LOOP_BLOCKS] = {"blockIdx.x", "gridDim.x"},
-        [PDM_LOOP_WARPS] = {"(blockIdx.x * (long long)blockDim.x + threadIdx.x) / 32",
-                            "(long long)gridDim.x * blockDim.x / 32"},
-    };
-    static const stride narrow[] = {
-        [PDM_LOOP_PARALLEL] = {"(int)(blockIdx.x * blockDim.x + threadIdx.x)",
-                               "(int)(gridDim.x * blockDim.x)"},
-        [PDM_LOOP_BLOCKS] = {"(int)blockIdx.x", "(int)gridDim.x"},
-        [PDM_LOOP_WARPS] = {"(int)(blockIdx.x * blockDim.x + threadIdx.x) / 32",
-                            "(int)(gridDim.x * blockDim.x) / 32"},
-    };
+    return "xyz"[(mark - PDM_LOOP_BLOCK_X) % DIMS];
+}
 
-    switch ((int)stmt->mark) {
-    case PDM_LOOP_PARALLEL:
-    case PDM_LOOP_BLOCKS:
-    case PDM_LOOP_WARPS:
-        return p->narrow ? narrow[stmt->mark] : wide[stmt->mark];
-    case PDM_LOOP_TEAM:
-    case PDM_LOOP_TREE:
-        if (p->team == BLOCK)
-            return (stride){"(int)threadIdx.x", "(int)blockDim.x"};
-        return p->team == WARP ? (stride){"(int)threadIdx.x % 32", "32"} : serial;
-    default: /* all turns are its own */
-        return serial;
+static bool is_warp(const printer *p)
+{
+    return p->team.dims == X && p->threads[0] == PDM_CINN_WARP;
+}
+
+/* Whether the rest of the block has to come along. */
+static bool is_part(const printer *p)
+{
+    return p->team.dims != 0 && p->team.bound != 0 && !is_warp(p);
+}
+
+static bool has_threads(const pdm_loop_stmt *stmt)
+{
+    if (pdm_loop_is_thread(stmt))
+        return true;
+    for (const pdm_loop_stmt *inner = stmt->body; inner; inner = inner->next) {
+        if (has_threads(inner))
+            return true;
     }
+    return false;
 }
 
 /* Up to the brace of its body. The extent has a name. */
-static void loop_head(printer *p, const pdm_loop_stmt *stmt)
+static void loop_head(printer *p, const pdm_loop_stmt *stmt, const char *begin, const char *step)
 {
-    const stride by = stride_of(p, stmt);
-
     indent(p);
-    pdm_buf_printf(p->out, "for (%s i%u = %s; i%u < ", index_type(p), stmt->var, by.begin,
-                   stmt->var);
+    pdm_buf_printf(p->out, "for (%s i%u = %s; ", index_type(p), stmt->var, begin);
+    if (p->team.predicate != 0)
+        pdm_buf_printf(p->out, "p%u && ", p->team.predicate);
+    pdm_buf_printf(p->out, "i%u < ", stmt->var);
     name(p, stmt->extent);
-    pdm_buf_printf(p->out, "; i%u += %s) {\n", stmt->var, by.step);
+    pdm_buf_printf(p->out, "; i%u += %s) {\n", stmt->var, step);
     p->depth++;
     forget(p);
+}
+
+static void thread_head(printer *p, const pdm_loop_stmt *stmt)
+{
+    char begin[32], step[16];
+
+    snprintf(begin, sizeof begin, "(int)threadIdx.%c", letter_of(stmt->mark));
+    snprintf(step, sizeof step, "%u", (unsigned)p->threads[stmt->mark - PDM_LOOP_THREAD_X]);
+    loop_head(p, stmt, begin, step);
 }
 
 /* The team waits until all of it have come here, and sees then what each of it stored. */
 static void meet(printer *p)
 {
-    if (p->team == BLOCK)
-        line(p, "__syncthreads();");
-    else if (p->team == WARP)
-        line(p, "__syncwarp(0xffffffffu);");
+    if (p->team.dims != 0 && !p->met)
+        line(p, is_warp(p) ? "__syncwarp(0xffffffffu);" : "__syncthreads();");
+    p->met = true;
+}
+
+/* What follows is done by the first of the team. */
+static void only_first(printer *p)
+{
+    const char *between = "if (";
+
+    if (p->team.dims == 0 && p->team.predicate == 0)
+        return;
+    indent(p);
+    if (p->team.predicate != 0) {
+        pdm_buf_printf(p->out, "if (p%u", p->team.predicate);
+        between = " && ";
+    }
+    for (unsigned d = 0; d < DIMS; d++) {
+        if (!(p->team.dims >> d & 1U))
+            continue;
+        pdm_buf_printf(p->out, "%sthreadIdx.%c == 0", between, "xyz"[d]);
+        between = " && ";
+    }
+    pdm_buf_puts(p->out, ")\n");
 }
 
 static void element(printer *p, const pdm_loop_stmt *stmt)
@@ -433,10 +476,6 @@ static void element(printer *p, const pdm_loop_stmt *stmt)
 /* In braces: what is loaded again after a store has a name of its own there. */
 static void store(printer *p, const pdm_loop_stmt *stmt)
 {
-    if (p->team != THREAD) {
-        indent(p);
-        pdm_buf_printf(p->out, "if (threadIdx.x%s == 0)\n", p->team == WARP ? " % 32" : "");
-    }
     open_block(p);
     define(p, stmt->value);
     define(p, stmt->indices[0]);
@@ -504,16 +543,21 @@ static void over_warp(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction_
     line(p, "}");
 }
 
+static void part(printer *p, const pdm_loop_stmt *stmt, unsigned sum, unsigned count)
+{
+    indent(p);
+    pdm_buf_printf(p->out, "PDM_SHARED(%s, part%u, %u);\n", type_name(stmt->value->dtype), sum, count);
+}
+
 /* The first warp gets what all have together. */
 static void over_block(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction_kind kind,
                        unsigned sum)
 {
-    indent(p);
-    pdm_buf_printf(p->out, "PDM_SHARED(%s, part%u, 32);\n", type_name(stmt->value->dtype), sum);
+    part(p, stmt, sum, PDM_CINN_WARP);
     line(p, "if (threadIdx.x % 32 == 0)");
     indent(p);
     pdm_buf_printf(p->out, "    PDM_STORE(part%u, threadIdx.x / 32, a%u);\n", sum, sum);
-    meet(p);
+    line(p, "__syncthreads();");
     line(p, "if (threadIdx.x < 32) {");
     p->depth++;
     indent(p);
@@ -528,15 +572,94 @@ static void over_block(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction
     line(p, "}");
 }
 
-/* Each thread takes its turns into sums of its own; those are put together then. */
-static void tree(printer *p, const pdm_loop_stmt *loop)
+/* The first row, or plane, of threads gets what those with the same numbers have together. */
+static void over_rows(printer *p, const pdm_loop_stmt *stmt, pdm_cinn_reduction_kind kind, unsigned sum,
+                      unsigned dim)
 {
-    const unsigned first = p->num_sums;
+    const unsigned x = p->threads[0], xy = x * p->threads[1];
+
+    part(p, stmt, sum, xy * p->threads[2]);
+    indent(p);
+    pdm_buf_printf(p->out, "const int at%u = (int)(threadIdx.x + %u * threadIdx.y + %u * threadIdx.z);\n", sum, x, xy);
+    indent(p);
+    pdm_buf_printf(p->out, "PDM_STORE(part%u, at%u, a%u);\n", sum, sum, sum);
+    line(p, "__syncthreads();");
+    indent(p);
+    pdm_buf_printf(p->out, "for (int other = 1; threadIdx.%c == 0 && other < %u; other++) {\n", "xyz"[dim],
+                   (unsigned)p->threads[dim]);
+    p->depth++;
+    indent(p);
+    pdm_buf_printf(p->out, "const %s more = PDM_LOAD(part%u, at%u + other * %u);\n", type_name(stmt->value->dtype),
+                   sum, sum, dim == 1 ? x : xy);
+    take_in(p, stmt, kind, sum, "more");
+    p->depth--;
+    line(p, "}");
+}
+
+/* Each thread takes its turns into results of its own. */
+static void own_terms(printer *p, const pdm_loop_stmt *loop, unsigned first)
+{
+    const pdm_loop_stmt *terms = pdm_cinn_gpu_terms(loop);
+    const bool guarded = terms != loop->body;
     pdm_cinn_reduction reduction;
     char value[32];
 
+    thread_head(p, loop);
+    if (guarded) {
+        define(p, loop->body->value);
+        if_named(p, loop->body->value);
+    }
+    for (const pdm_loop_stmt *s = terms; s; s = s->next, first++) {
+        pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
+        define(p, reduction.term);
+        indent(p);
+        pdm_buf_printf(p->out, "const %s term%u = ", type_name(s->value->dtype), first);
+        name(p, reduction.term);
+        pdm_buf_puts(p->out, ";\n");
+        snprintf(value, sizeof value, "term%u", first);
+        take_in(p, s, reduction.kind, first, value);
+    }
+    if (guarded)
+        close_block(p);
+    close_block(p);
+}
+
+/* What all threads of the dimension have is put together; the first one takes it in. */
+static void put_together(printer *p, const pdm_loop_stmt *loop, const pdm_loop_stmt *s, unsigned sum)
+{
+    const unsigned dim = (unsigned)(loop->mark - PDM_LOOP_THREAD_X);
+    pdm_cinn_reduction reduction;
+
+    pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
+    if (dim > 0)
+        over_rows(p, s, reduction.kind, sum, dim);
+    else
+        over_warp(p, s, reduction.kind, sum);
+    if (dim == 0 && p->threads[0] > PDM_CINN_WARP)
+        over_block(p, s, reduction.kind, sum);
+    only_first(p);
     open_block(p);
-    for (const pdm_loop_stmt *s = loop->body; s; s = s->next, p->num_sums++) {
+    define(p, s->indices[0]);
+    indent(p);
+    pdm_buf_printf(p->out, "const %s before = PDM_LOAD(%s, ", type_name(s->value->dtype),
+                   p->fn->buffers.v[s->buffer].name);
+    name(p, s->indices[0]);
+    pdm_buf_puts(p->out, ");\n");
+    take_in(p, s, reduction.kind, sum, "before");
+    element(p, s);
+    pdm_buf_printf(p->out, "a%u);\n", sum);
+    close_block(p);
+}
+
+static void reduction_loop(printer *p, const pdm_loop_stmt *loop)
+{
+    const pdm_loop_stmt *terms = pdm_cinn_gpu_terms(loop);
+    const unsigned first = p->num_sums;
+    pdm_cinn_reduction reduction;
+    unsigned sum = first;
+
+    open_block(p);
+    for (const pdm_loop_stmt *s = terms; s; s = s->next, p->num_sums++) {
         pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
         indent(p);
         pdm_buf_printf(p->out, "%s a%u = ", type_name(s->value->dtype), p->num_sums);
@@ -544,57 +667,71 @@ static void tree(printer *p, const pdm_loop_stmt *loop)
         pdm_buf_puts(p->out, ";\n");
     }
     define(p, loop->extent);
-    loop_head(p, loop);
-    unsigned sum = first;
-    for (const pdm_loop_stmt *s = loop->body; s; s = s->next, sum++) {
-        pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
-        define(p, reduction.term);
-        indent(p);
-        pdm_buf_printf(p->out, "const %s term%u = ", type_name(s->value->dtype), sum);
-        name(p, reduction.term);
-        pdm_buf_puts(p->out, ";\n");
-        snprintf(value, sizeof value, "term%u", sum);
-        take_in(p, s, reduction.kind, sum, value);
-    }
+    own_terms(p, loop, first);
+    for (const pdm_loop_stmt *s = terms; s; s = s->next)
+        put_together(p, loop, s, sum++);
     close_block(p);
-    sum = first;
-    for (const pdm_loop_stmt *s = loop->body; s; s = s->next, sum++) {
-        pdm_cinn_gpu_reduction(p->fn, s, loop->var, &reduction);
-        over_warp(p, s, reduction.kind, sum);
-        if (p->team == BLOCK)
-            over_block(p, s, reduction.kind, sum);
-        indent(p);
-        pdm_buf_printf(p->out, "if (threadIdx.x%s == 0) {\n", p->team == WARP ? " % 32" : "");
-        p->depth++;
-        define(p, s->indices[0]);
-        indent(p);
-        pdm_buf_printf(p->out, "const %s before = PDM_LOAD(%s, ", type_name(s->value->dtype),
-                       p->fn->buffers.v[s->buffer].name);
-        name(p, s->indices[0]);
-        pdm_buf_puts(p->out, ");\n");
-        take_in(p, s, reduction.kind, sum, "before");
-        element(p, s);
-        pdm_buf_printf(p->out, "a%u);\n", sum);
-        close_block(p);
-    }
-    close_block(p);
+    p->met = false;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* A team comes to the same decision in all of its threads. */
+static bool has_loads(const pdm_loop_expr *e)
+{
+    if (e->kind == PDM_LOOP_LOAD)
+        return true;
+    for (uint32_t i = 0; i < e->num_args; i++) {
+        if (has_loads(e->args[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A new predicate: the one around it, and an expression, or that a variable is below it. */
+static void predicate(printer *p, const pdm_loop_expr *e, const pdm_loop_stmt *loop)
+{
+    const unsigned around = p->team.predicate;
+
+    p->team.predicate = ++p->num_predicates;
+    indent(p);
+    pdm_buf_printf(p->out, "bool p%u = false;\n", p->team.predicate);
+    if (around != 0) {
+        indent(p);
+        pdm_buf_printf(p->out, "if (p%u)\n", around);
+    }
+    open_block(p);
+    define(p, e);
+    indent(p);
+    pdm_buf_printf(p->out, "p%u = ", p->team.predicate);
+    if (loop)
+        pdm_buf_printf(p->out, "i%u < ", loop->var);
+    name(p, e);
+    pdm_buf_puts(p->out, ";\n");
+    close_block(p);
+}
+
+/* A team comes to the same decision in all of its threads, or takes it along. */
 static void guarded(printer *p, const pdm_loop_stmt *stmt)
 {
+    const team around = p->team;
+    const bool branches = !is_part(p);
+
     open_block(p);
-    define(p, stmt->value);
-    indent(p);
-    pdm_buf_puts(p->out, "if (");
-    name(p, stmt->value);
-    pdm_buf_puts(p->out, ") {\n");
-    p->depth++;
-    forget(p);
+    if (branches) {
+        define(p, stmt->value);
+    } else {
+        predicate(p, stmt->value, NULL);
+    }
+    if (has_loads(stmt->value)) { /* before what is in it stores there */
+        p->met = false;
+        meet(p);
+    }
+    if (branches)
+        if_named(p, stmt->value);
     statements(p, stmt->body);
-    close_block(p);
+    if (branches)
+        close_block(p);
+    p->team = around;
     close_block(p);
 }
 
@@ -615,34 +752,79 @@ static void own_buffers(printer *p, const pdm_loop_stmt *stmt)
     }
 }
 
-/* What is marked is no longer done by the team as one. */
+/* A loop over threads of whom each has others with it, but no warp: all come along in all turns. Or each
+ * thread has one turn. */
+static void in_step(printer *p, const pdm_loop_stmt *stmt)
+{
+    const unsigned threads = p->threads[stmt->mark - PDM_LOOP_THREAD_X];
+    const bool exact = pdm_loop_is_int(stmt->extent, threads);
+
+    if (exact) {
+        open_block(p);
+    } else {
+        indent(p);
+        pdm_buf_printf(p->out, "for (%s from%u = 0; from%u < ", index_type(p), stmt->var, stmt->var);
+        name(p, stmt->extent);
+        pdm_buf_printf(p->out, "; from%u += %u) {\n", stmt->var, threads);
+        p->depth++;
+        forget(p);
+    }
+    indent(p);
+    pdm_buf_printf(p->out, "const %s i%u = (int)threadIdx.%c", index_type(p), stmt->var, letter_of(stmt->mark));
+    if (!exact)
+        pdm_buf_printf(p->out, " + from%u", stmt->var);
+    pdm_buf_puts(p->out, ";\n");
+    if (!exact)
+        predicate(p, stmt->extent, stmt);
+}
+
+static void head(printer *p, const pdm_loop_stmt *stmt)
+{
+    const unsigned dim = pdm_loop_is_thread(stmt) ? 1U << (stmt->mark - PDM_LOOP_THREAD_X) : 0;
+    const char *cast = p->narrow ? "(int)" : "";
+    char begin[32], step[32];
+
+    p->team.dims &= ~dim;
+    p->team.bound |= dim;
+    const bool exact = dim != 0 && pdm_loop_is_int(stmt->extent, p->threads[stmt->mark - PDM_LOOP_THREAD_X]);
+    if (dim != 0 && (is_part(p) || (exact && p->team.predicate == 0))) {
+        in_step(p, stmt);
+    } else if (dim != 0) {
+        thread_head(p, stmt);
+        p->team.predicate = 0;
+    } else if (pdm_loop_is_block(stmt)) {
+        snprintf(begin, sizeof begin, "%sblockIdx.%c", cast, letter_of(stmt->mark));
+        snprintf(step, sizeof step, "%sgridDim.%c", cast, letter_of(stmt->mark));
+        loop_head(p, stmt, begin, step);
+    } else {
+        const unsigned around = p->team.predicate;
+        p->team.predicate = 0; /* in all turns */
+        loop_head(p, stmt, "0", "1");
+        p->team.predicate = around;
+    }
+}
+
 static void loop(printer *p, const pdm_loop_stmt *stmt)
 {
     const bool block = !is_leaf(stmt->extent);
     const team around = p->team;
 
-    if (stmt->mark == PDM_LOOP_TREE && p->team != THREAD) {
-        tree(p, stmt);
-        return;
-    }
     if (block) {
         open_block(p);
         define(p, stmt->extent);
     }
-    loop_head(p, stmt);
-    if (stmt->mark == PDM_LOOP_TEAM)
-        p->team = THREAD;
-    else if (stmt->mark == PDM_LOOP_BLOCKS || stmt->mark == PDM_LOOP_WARPS)
-        p->team = stmt->mark == PDM_LOOP_BLOCKS ? BLOCK : WARP;
+    if (stmt->mark == PDM_LOOP_UNROLL)
+        pdm_buf_puts(p->out, "#pragma unroll\n");
+    head(p, stmt);
     own_buffers(p, stmt);
-    statements(p, stmt->body);
+    turn(p, stmt);
     p->team = around;
     close_block(p);
     if (block)
         close_block(p);
 }
 
-static void statement(printer *p, const pdm_loop_stmt *stmt)
+static void alone(printer *p, const pdm_loop_stmt *stmt)
 {
     if (stmt->kind == PDM_LOOP_FOR)
         loop(p, stmt);
@@ -652,6 +834,30 @@ static void statement(printer *p, const pdm_loop_stmt *stmt)
         store(p, stmt);
 }
 
+static void statement(printer *p, const pdm_loop_stmt *stmt)
+{
+    const team around = p->team;
+
+    if (around.dims != 0 && !has_threads(stmt) && !pdm_loop_is_block(stmt)) {
+        const bool braces = stmt->kind != PDM_LOOP_STORE;
+        only_first(p);
+        if (braces)
+            open_block(p);
+        p->team = (team){.bound = around.dims | around.bound};
+        alone(p, stmt);
+        p->team = around;
+        if (braces)
+            close_block(p);
+        p->met = false;
+    } else if (pdm_loop_is_thread(stmt) && pdm_cinn_gpu_is_reduction(p->fn, stmt)) {
+        reduction_loop(p, stmt);
+    } else {
+        alone(p, stmt);
+        if (pdm_loop_is_thread(stmt))
+            p->met = false;
+    }
+}
+
 /* What one of them stored others read after the next meeting. */
 static void statements(printer *p, const pdm_loop_stmt *stmt)
 {
@@ -659,6 +865,21 @@ static void statements(printer *p, const pdm_loop_stmt *stmt)
         statement(p, stmt);
         meet(p);
     }
+}
+
+/* Turns of bound loops are independent: only those that have shared memory in common wait. */
+static void turn(printer *p, const pdm_loop_stmt *loop)
+{
+    if (p->shares || loop->mark < PDM_LOOP_BLOCK_X) {
+        statements(p, loop->body);
+        return;
+    }
+    for (const pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
+        statement(p, stmt);
+        if (stmt->next)
+            meet(p);
+    }
+    p->met = true;
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -676,11 +897,19 @@ static void parameters(printer *p)
         pdm_buf_printf(p->out, "%s%s s%zu", p->fn->buffers.n + i ? ", " : "", index_type(p), i);
 }
 
-static bool is_shared(const pdm_loop_stmt *nest)
+static bool has_shared(const printer *p, const pdm_loop_stmt *stmt)
 {
-    return nest->kind == PDM_LOOP_FOR &&
-           (nest->mark == PDM_LOOP_PARALLEL || nest->mark == PDM_LOOP_BLOCKS ||
-            nest->mark == PDM_LOOP_WARPS);
+    if (pdm_loop_is_thread(stmt) && pdm_cinn_gpu_is_reduction(p->fn, stmt))
+        return stmt->mark != PDM_LOOP_THREAD_X || p->threads[0] > PDM_CINN_WARP;
+    for (size_t i = 0; stmt->kind == PDM_LOOP_FOR && i < p->fn->buffers.n; i++) {
+        if (p->fn->buffers.v[i].scope == PDM_LOOP_SHARED && p->fn->buffers.v[i].home == stmt->var)
+            return true;
+    }
+    for (const pdm_loop_stmt *inner = stmt->body; inner; inner = inner->next) {
+        if (has_shared(p, inner))
+            return true;
+    }
+    return false;
 }
 
 static void kernel(printer *p, const char *prefix, const pdm_loop_stmt *nest,
@@ -690,10 +919,13 @@ static void kernel(printer *p, const char *prefix, const pdm_loop_stmt *nest,
     parameters(p);
     pdm_buf_puts(p->out, ")\n{\n");
     p->depth = 1;
-    p->team = THREAD;
+    pdm_cinn_gpu_threads(nest, p->threads);
+    p->team = (team){0};
+    for (unsigned d = 0; d < DIMS; d++)
+        p->team.dims |= p->threads[d] > 1 ? 1U << d : 0;
+    p->met = true;
+    p->shares = has_shared(p, nest);
     forget(p);
-    if (!is_shared(nest))
-        line(p, "if (blockIdx.x != 0 || threadIdx.x != 0)\n        return;");
     statement(p, nest);
     pdm_buf_puts(p->out, "}\n");
 }

@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cinn/backend.h"
+#include "cinn/cuda/print.h"
 #include "cinn/schedule.h"
+#include "tools/emulated.h"
+#include "tools/emulator.h"
 
 Suite *pdm_suite_schedule_random(void);
 
@@ -377,6 +381,15 @@ static const char *reorder(sample *s, pdm_loop_stmt *loop)
     return pdm_loop_reorder(s->fn, order, n);
 }
 
+static const char *bind_reduction(sample *s, pdm_loop_stmt *loop)
+{
+    const bool may = draw(s, 2);
+    const char *why = pdm_loop_bind_reduction(s->fn, loop, PDM_LOOP_THREAD_X + draw(s, 3), may);
+
+    s->reassociated = s->reassociated || (!why && may);
+    return why;
+}
+
 static const char *rfactor(sample *s, pdm_loop_stmt *loop)
 {
     const bool may = draw(s, 2);
@@ -389,7 +402,7 @@ static const char *rfactor(sample *s, pdm_loop_stmt *loop)
 #define KINDS(X)                                                                                   \
     X(split) X(fuse) X(reorder) X(parallel) X(vectorize) X(unroll) X(bind) X(annotate)             \
     X(compute_inline) X(reverse_compute_inline) X(compute_at) X(cache_read) X(cache_write)         \
-    X(keep_in) X(rfactor)
+    X(keep_in) X(rfactor) X(bind_reduction)
 
 typedef enum kind {
 #define KIND(name) KIND_##name,
@@ -431,6 +444,8 @@ static const char *transform(sample *s, kind what)
         return pdm_loop_unroll(s->fn, loop);
     case KIND_bind:
         return pdm_loop_bind(s->fn, loop, PDM_LOOP_BLOCK_X + draw(s, 6));
+    case KIND_bind_reduction:
+        return bind_reduction(s, loop);
     case KIND_annotate:
         return pdm_loop_annotate(s->fn, loop, draw(s, 4) ? "tile" : "Not a key", draw(s, 9));
     case KIND_compute_inline:
@@ -525,6 +540,87 @@ static void check_backend(uint64_t seed, const pdm_cinn_backend *backend)
     pdm_loop_fn_destroy(s.fn);
 }
 
+/* ---- as GPUs run them ------------------------------------------------------------------------ */
+
+enum { GPU_SAMPLES = 80 };
+
+static void make_for_gpu(sample *s, counts *c)
+{
+    static const kind often[] = {KIND_bind, KIND_bind_reduction, KIND_bind, KIND_bind_reduction,
+                                 KIND_keep_in, KIND_split, KIND_fuse, KIND_rfactor};
+
+    make(s);
+    for (int step = 0; step < 2 * STEPS; step++) {
+        const kind k = step % 2 ? often[draw(s, 4 + (step < STEPS ? 4 : 0))] : draw(s, NUM_KINDS);
+        for (int more = 4; more > 0; more--) {
+            if (!transform(s, k)) {
+                c->done[k]++;
+                break;
+            }
+        }
+    }
+    const char *fault = pdm_loop_verify(s->fn);
+    ck_assert_msg(!fault, "PDM_SEED=%llu: %s", (unsigned long long)s->seed, fault);
+    ck_assert(pdm_loop_flatten(s->fn));
+}
+
+/* All kernels in one library, since calling a compiler takes longest. */
+static void compile_all(sample *samples, size_t count, const char *folder, const char *library)
+{
+    char name[PDM_CINN_CUDA_NAME];
+    pdm_buf text, wrapped;
+
+    pdm_buf_init(&text);
+    pdm_buf_init(&wrapped);
+    pdm_cinn_cuda_prologue(&text);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(pdm_cinn_cuda_print_named(samples[i].fn, name, &text), PDM_OK);
+    emulator_wrap(text.data, text.size, &wrapped);
+    ck_assert(emulator_compile(&wrapped, folder, library));
+    ck_assert(emulated_open(library));
+    pdm_buf_deinit(&text);
+    pdm_buf_deinit(&wrapped);
+}
+
+static void check_gpu(uint64_t first, size_t count)
+{
+    static sample samples[GPU_SAMPLES];
+    char folder[] = "/tmp/pdm-schedule-XXXXXX", library[64];
+    counts c = {0};
+
+    memset(samples, 0, sizeof samples);
+    for (size_t i = 0; i < count; i++) {
+        samples[i].state = samples[i].seed = first + i;
+        make_for_gpu(&samples[i], &c);
+    }
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(library, sizeof library, "%s/kernels.so", folder);
+    compile_all(samples, count, folder, library);
+    for (size_t i = 0; i < count; i++) {
+        memory before, after;
+        char *text = text_of(samples[i].fn);
+        run(&samples[i], &before, &pdm_cinn_backend_ref, false);
+        run(&samples[i], &after, &emulated_backend, false);
+        compare(&samples[i], &before, &after, emulated_backend.name, text);
+        free(text);
+        leave(&before);
+        leave(&after);
+        pdm_loop_fn_destroy(samples[i].fn);
+    }
+    printf("# on a GPU: %u loops bound, %u reductions\n", c.done[KIND_bind], c.done[KIND_bind_reduction]);
+    ck_assert(count < GPU_SAMPLES || (c.done[KIND_bind] > 0 && c.done[KIND_bind_reduction] > 0));
+    unlink(library);
+    rmdir(folder);
+}
+
+/* Sanitizers do not know threads as coroutines. */
+static bool may_emulate(void)
+{
+    const char *sanitizers = getenv("PDM_SANITIZERS");
+
+    return !sanitizers || strcmp(sanitizers, "no") == 0;
+}
+
 static void check_seeds(uint64_t first, uint64_t count)
 {
     const char *only = getenv("PDM_SEED");
@@ -561,6 +657,22 @@ START_TEST(backends_agree)
 }
 END_TEST
 
+START_TEST(gpus_agree)
+{
+    const char *only = getenv("PDM_SEED");
+
+    if (may_emulate())
+        check_gpu(only ? strtoull(only, NULL, 10) : 900, only ? 1 : GPU_SAMPLES);
+}
+END_TEST
+
+START_TEST(gpus_agree_long)
+{
+    for (uint64_t seed = 0; may_emulate() && seed < 50; seed++)
+        check_gpu(200000 + seed * GPU_SAMPLES, GPU_SAMPLES);
+}
+END_TEST
+
 START_TEST(results_stay)
 {
     check_seeds(1, 1000);
@@ -581,10 +693,12 @@ Suite *pdm_suite_schedule_random(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, results_stay);
     tcase_add_test(tcase, backends_agree);
+    tcase_add_test(tcase, gpus_agree);
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(many, 600);
     tcase_set_tags(many, "long");
     tcase_add_test(many, results_stay_long);
+    tcase_add_test(many, gpus_agree_long);
     suite_add_tcase(suite, many);
     return suite;
 }
