@@ -361,26 +361,30 @@ static pdm_status not_found(const pdm_model *model, const char *first, bool opti
 }
 
 /* In a folder, unused parameters need no file: fill names with those that have one or are used. */
-static pdm_status names_in_folder(declared_list *list, const char *folder, size_t *out_count)
+static pdm_status names_in_folder(declared_list *list, const char *folder, pdm_diag_sink *sink, size_t *out_count)
 {
-    size_t n = 0;
+    pdm_loc loc = PDM_NOWHERE;
+    size_t n = 0, found = 0;
 
     for (size_t i = 0; i < list->count; i++) {
-        bool wanted = list->items[i].used;
-        if (!wanted) {
-            char *path = pdm_api_join(folder, list->items[i].name);
-            if (!path)
-                return PDM_NOMEM;
-            wanted = pdm_file_stat(path, NULL) == PDM_FILE_REGULAR;
-            free(path);
-        }
-        if (wanted) {
+        char *path = pdm_api_join(folder, list->items[i].name);
+        if (!path)
+            return PDM_NOMEM;
+        const bool there = pdm_file_stat(path, NULL) == PDM_FILE_REGULAR;
+        free(path);
+        found += there;
+        if (there || list->items[i].used) {
             list->names[n] = list->items[i].name;
             list->kinds[n++] = list->items[i].kind;
         }
     }
     *out_count = n;
-    return PDM_OK;
+    if (found > 0 || n < 2)
+        return PDM_OK;
+    /* Another folder was meant, or a file in this one: a line for each would hide that. */
+    loc.file = folder;
+    return pdm_diag(sink, PDM_D_FILE_MISSING, &loc, "if all are in one file, name that file",
+                    "the folder holds none of the files of %zu parameters, such as '%s'", n, list->names[0]);
 }
 
 static pdm_status scan(pdm_model *model, declared_list *list, pdm_diag_sink *sink)
@@ -389,7 +393,7 @@ static pdm_status scan(pdm_model *model, declared_list *list, pdm_diag_sink *sin
     size_t count;
 
     if (pdm_file_stat(path, NULL) == PDM_FILE_FOLDER) {
-        PDM_TRY(names_in_folder(list, path, &count));
+        PDM_TRY(names_in_folder(list, path, sink, &count));
         PDM_TRY(
             pdm_params_scan_folder(&model->params, path, list->names, list->kinds, count, sink));
     } else {

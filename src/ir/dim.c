@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/intern.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -103,11 +104,6 @@ static int64_t limit_product(int64_t a, int64_t b)
     return r;
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 static void product_limits(int64_t *least, int64_t *most, int64_t l, int64_t m)
 {
     const int64_t c[4] = {limit_product(*least, l), limit_product(*least, m),
@@ -138,7 +134,7 @@ static void div_limits(pdm_dim_expr *e)
     const int64_t low = b->least > 1 ? b->least : 1;
 
     e->least = a->least == INT64_MIN ? INT64_MIN
-               : a->least < 0        ? floor_div(a->least, low)
+               : a->least < 0        ? pdm_div_floor(a->least, low)
                : b->most == INT64_MAX || b->most < 1 ? 0
                                      : a->least / b->most;
     e->most = a->most == INT64_MAX ? INT64_MAX : a->most < 0 ? -1 : a->most / low;
@@ -529,7 +525,7 @@ static int64_t coef_gcd(pdm_dim e, int64_t g)
 /* e / by when by divides all coefficients; the number is rounded down. */
 static pdm_dim divide_coefs(pdm_dims *t, pdm_dim e, int64_t by)
 {
-    sum s = {.number = floor_div(number_of(e), by)};
+    sum s = {.number = pdm_div_floor(number_of(e), by)};
     int64_t coef;
 
     for (uint32_t i = 0; i < num_terms(e); i++) {
@@ -542,13 +538,13 @@ static pdm_dim divide_coefs(pdm_dims *t, pdm_dim e, int64_t by)
 /* By a number above 1: multiples of it leave the quotient, what is left has coefficients below. */
 static pdm_dim over_int(pdm_dims *t, pdm_dim a, int64_t by)
 {
-    sum whole = {.number = floor_div(number_of(a), by)};
+    sum whole = {.number = pdm_div_floor(number_of(a), by)};
     sum rest = {.number = number_of(a) - whole.number * by};
     int64_t coef;
 
     for (uint32_t i = 0; i < num_terms(a); i++) {
         const pdm_dim term = term_at(a, i, &coef);
-        const int64_t q = floor_div(coef, by);
+        const int64_t q = pdm_div_floor(coef, by);
         sum_term(&whole, q, term);
         sum_term(&rest, coef - q * by, term);
     }
@@ -586,7 +582,7 @@ static pdm_dim over_term(pdm_dims *t, pdm_dim a, pdm_dim b, int64_t by, pdm_dim 
     for (uint32_t i = 0; i < num_terms(a); i++) {
         const pdm_dim x = term_at(a, i, &coef);
         const pdm_dim q = without(t, x, term);
-        int64_t n = q ? floor_div(coef, by) : 0;
+        int64_t n = q ? pdm_div_floor(coef, by) : 0;
         if (q && q->kind == PDM_DIM_INT)
             sum_number(&whole, n);
         else if (q)
@@ -790,355 +786,4 @@ pdm_dim pdm_dim_broadcast(pdm_dims *t, pdm_dim a, pdm_dim b)
         i++;
     }
     return fixed ? fixed : list_end(t, &l, PDM_DIM_BROADCAST);
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static bool eval_sum(pdm_dim e, const int64_t *values, int64_t *out)
-{
-    int64_t r = e->number, x;
-
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (!pdm_dim_eval(e->args[i], values, &x) || __builtin_mul_overflow(x, e->coefs[i], &x) ||
-            __builtin_add_overflow(r, x, &r))
-            return false;
-    }
-    *out = r;
-    return true;
-}
-
-static bool join(pdm_dim_kind kind, int64_t *r, int64_t x)
-{
-    switch (kind) {
-    case PDM_DIM_PRODUCT:
-        return !__builtin_mul_overflow(*r, x, r);
-    case PDM_DIM_DIV:
-        if (x <= 0)
-            return false;
-        *r = floor_div(*r, x);
-        return true;
-    case PDM_DIM_MAX:
-        *r = x > *r ? x : *r;
-        return true;
-    case PDM_DIM_MIN:
-        *r = x < *r ? x : *r;
-        return true;
-    case PDM_DIM_BROADCAST:
-        if (*r == 1)
-            *r = x;
-        return x == 1 || x == *r;
-    case PDM_DIM_INT:
-    case PDM_DIM_SYMBOL:
-    case PDM_DIM_SUM:
-        break;
-    }
-    return false;
-}
-
-bool pdm_dim_eval(pdm_dim e, const int64_t *values, int64_t *out)
-{
-    int64_t r = 0, x;
-
-    if (!e)
-        return false;
-    if (e->kind == PDM_DIM_SUM)
-        return eval_sum(e, values, out);
-    if (e->kind == PDM_DIM_INT || e->kind == PDM_DIM_SYMBOL) {
-        *out = e->kind == PDM_DIM_INT ? e->number : values[e->number];
-        return true;
-    }
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (!pdm_dim_eval(e->args[i], values, &x))
-            return false;
-        if (i == 0)
-            r = x;
-        else if (!join(e->kind, &r, x))
-            return false;
-    }
-    *out = r;
-    return true;
-}
-
-/* ---- substitution ---------------------------------------------------------------------------- */
-
-bool pdm_dim_contains(pdm_dim e, pdm_dim part)
-{
-    if (e == part)
-        return true;
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (pdm_dim_contains(e->args[i], part))
-            return true;
-    }
-    return false;
-}
-
-typedef pdm_dim (*exchange_fn)(pdm_dims *t, pdm_dim e, const pdm_dim *user);
-
-/* e with its parts exchanged, made anew by the operations. */
-static pdm_dim rebuild(pdm_dims *t, pdm_dim e, exchange_fn fn, const pdm_dim *user)
-{
-    pdm_dim r = e->kind == PDM_DIM_SUM ? pdm_dim_int(t, e->number) : NULL;
-
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        pdm_dim x = fn(t, e->args[i], user);
-        if (e->kind == PDM_DIM_SUM)
-            x = pdm_dim_times(t, pdm_dim_int(t, e->coefs[i]), x);
-        if (!x)
-            return NULL;
-        if (!r && i == 0) {
-            r = x;
-            continue;
-        }
-        switch (e->kind) {
-        case PDM_DIM_SUM:
-            r = pdm_dim_plus(t, r, x);
-            break;
-        case PDM_DIM_PRODUCT:
-            r = pdm_dim_times(t, r, x);
-            break;
-        case PDM_DIM_DIV:
-            r = pdm_dim_over(t, r, x);
-            break;
-        case PDM_DIM_MAX:
-            r = pdm_dim_max(t, r, x);
-            break;
-        case PDM_DIM_MIN:
-            r = pdm_dim_min(t, r, x);
-            break;
-        case PDM_DIM_BROADCAST:
-            r = pdm_dim_broadcast(t, r, x);
-            break;
-        case PDM_DIM_INT:
-        case PDM_DIM_SYMBOL:
-            return e;
-        }
-        if (!r)
-            return NULL;
-    }
-    return r ? r : e;
-}
-
-/* A list without the items of another of its kind; how many were there. */
-static uint32_t without_items(pdm_dim e, pdm_dim what, list *out)
-{
-    uint32_t found = 0;
-
-    out->n = 0;
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (found < what->num_args && e->args[i] == what->args[found])
-            found++;
-        else if (out->n < PDM_DIM_MAX_TERMS)
-            out->v[out->n++] = e->args[i];
-    }
-    return found;
-}
-
-static pdm_dim replace(pdm_dims *t, pdm_dim e, const pdm_dim *user)
-{
-    const pdm_dim what = user[0], with = user[1];
-    list rest;
-
-    if (e == what)
-        return with;
-    if (e->kind == what->kind && e->num_args > what->num_args && e->kind != PDM_DIM_SUM &&
-        e->kind != PDM_DIM_DIV && what->num_args > 0 &&
-        without_items(e, what, &rest) == what->num_args) {
-        const pdm_dim_expr list_expr = {.kind = e->kind, .num_args = rest.n, .args = rest.v};
-        const pdm_dim others = rest.n == 1 ? rest.v[0] : intern(t, list_expr);
-        const pdm_dim left = others ? replace(t, others, user) : NULL;
-        if (!left)
-            return NULL;
-        switch (e->kind) {
-        case PDM_DIM_PRODUCT:
-            return pdm_dim_times(t, left, with);
-        case PDM_DIM_MAX:
-            return pdm_dim_max(t, left, with);
-        case PDM_DIM_MIN:
-            return pdm_dim_min(t, left, with);
-        default:
-            return pdm_dim_broadcast(t, left, with);
-        }
-    }
-    return rebuild(t, e, replace, user);
-}
-
-pdm_dim pdm_dim_replace(pdm_dims *t, pdm_dim e, pdm_dim what, pdm_dim with)
-{
-    const pdm_dim user[2] = {what, with};
-
-    return e && what && with ? replace(t, e, user) : NULL;
-}
-
-/* ---- what was found to hold ------------------------------------------------------------------ */
-
-static pdm_dim resolve(pdm_dims *t, pdm_dim e, const pdm_dim *user)
-{
-    if (e->kind == PDM_DIM_SYMBOL) {
-        const pdm_dim other = t->equals.v[e->number];
-        if (!other)
-            return e;
-        const pdm_dim r = resolve(t, other, user);
-        if (r)
-            t->equals.v[e->number] = r;
-        return r;
-    }
-    return rebuild(t, e, resolve, user);
-}
-
-pdm_dim pdm_dim_resolve(pdm_dims *t, pdm_dim e)
-{
-    return e ? resolve(t, e, NULL) : NULL;
-}
-
-/* The newest symbol of an expression; -1: it has none. */
-static int64_t newest(pdm_dim e)
-{
-    int64_t n = e->kind == PDM_DIM_SYMBOL ? e->number : -1;
-
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        const int64_t k = newest(e->args[i]);
-        n = k > n ? k : n;
-    }
-    return n;
-}
-
-/* Only for what is made of older symbols, so that a symbol never comes to stand for itself, and what
- * is known early is not told by what is known late. */
-static bool stand_for(pdm_dims *t, pdm_dim symbol, pdm_dim other)
-{
-    if (newest(other) >= symbol->number)
-        return false;
-    if (other->most < symbol->least || other->least > symbol->most)
-        return false;
-    t->equals.v[symbol->number] = other;
-    t->merged = true;
-    return true;
-}
-
-/* The symbol that a - b = 0 gives when it is the only term but for numbers, or one of two. */
-static bool solve(pdm_dims *t, pdm_dim d)
-{
-    int64_t c0, c1, number;
-
-    if (d->kind != PDM_DIM_SUM || d->num_args > 2)
-        return false;
-    const pdm_dim x = term_at(d, 0, &c0);
-    if (d->num_args == 1) {
-        if (x->kind != PDM_DIM_SYMBOL || d->number == INT64_MIN || -d->number % c0 != 0)
-            return false;
-        number = -d->number / c0;
-        return stand_for(t, x, pdm_dim_int(t, number));
-    }
-    const pdm_dim y = term_at(d, 1, &c1);
-    if (d->number == 0 && c0 == -c1 && x->kind == PDM_DIM_SYMBOL && y->kind == PDM_DIM_SYMBOL)
-        return stand_for(t, y, x); /* in order, so y is the newer one */
-    return false;
-}
-
-bool pdm_dims_equate(pdm_dims *t, pdm_dim a, pdm_dim b)
-{
-    a = pdm_dim_resolve(t, a);
-    b = pdm_dim_resolve(t, b);
-    if (!a || !b)
-        return false;
-    if (a == b)
-        return true;
-    if (b->kind == PDM_DIM_SYMBOL &&
-        (a->kind != PDM_DIM_SYMBOL || b->number < a->number)) {
-        const pdm_dim swap = a;
-        a = b;
-        b = swap;
-    }
-    /* Now b, if it is a symbol, is the newer of two. */
-    if (a->kind == PDM_DIM_SYMBOL && b->kind == PDM_DIM_SYMBOL)
-        return stand_for(t, b, a);
-    if (a->kind == PDM_DIM_SYMBOL)
-        return stand_for(t, a, b);
-    const pdm_dim d = pdm_dim_minus(t, a, b);
-    return d && solve(t, d);
-}
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-static void print_list(pdm_dim e, const char *name, pdm_buf *buf)
-{
-    pdm_buf_puts(buf, name);
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        pdm_buf_puts(buf, i ? ", " : "(");
-        pdm_dim_print(e->args[i], buf);
-    }
-    pdm_buf_putc(buf, ')');
-}
-
-/* As a factor or divisor: sums in parentheses, quotients too. */
-static void print_tight(pdm_dim e, pdm_buf *buf, bool divisor)
-{
-    const bool loose = e->kind == PDM_DIM_SUM || e->kind == PDM_DIM_DIV ||
-                       (divisor && e->kind == PDM_DIM_PRODUCT);
-
-    if (loose)
-        pdm_buf_putc(buf, '(');
-    pdm_dim_print(e, buf);
-    if (loose)
-        pdm_buf_putc(buf, ')');
-}
-
-static void print_sum(pdm_dim e, pdm_buf *buf)
-{
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        const bool minus = e->coefs[i] < 0;
-        const uint64_t size = minus ? 0 - (uint64_t)e->coefs[i] : (uint64_t)e->coefs[i];
-        pdm_buf_puts(buf, i == 0 ? (minus ? "-" : "") : minus ? " - " : " + ");
-        if (size != 1)
-            pdm_buf_printf(buf, "%llu*", (unsigned long long)size);
-        if (size != 1)
-            print_tight(e->args[i], buf, false);
-        else
-            pdm_dim_print(e->args[i], buf);
-    }
-    if (e->number > 0)
-        pdm_buf_printf(buf, " + %lld", (long long)e->number);
-    else if (e->number < 0)
-        pdm_buf_printf(buf, " - %llu", (unsigned long long)(0 - (uint64_t)e->number));
-}
-
-void pdm_dim_print(pdm_dim e, pdm_buf *buf)
-{
-    if (!e) {
-        pdm_buf_putc(buf, '?');
-        return;
-    }
-    switch (e->kind) {
-    case PDM_DIM_INT:
-        pdm_buf_i64(buf, e->number);
-        return;
-    case PDM_DIM_SYMBOL:
-        pdm_buf_putc(buf, 'S');
-        pdm_buf_i64(buf, e->number);
-        return;
-    case PDM_DIM_PRODUCT:
-        for (uint32_t i = 0; i < e->num_args; i++) {
-            if (i)
-                pdm_buf_putc(buf, '*');
-            print_tight(e->args[i], buf, false);
-        }
-        return;
-    case PDM_DIM_SUM:
-        print_sum(e, buf);
-        return;
-    case PDM_DIM_DIV:
-        print_tight(e->args[0], buf, false);
-        pdm_buf_puts(buf, " / ");
-        print_tight(e->args[1], buf, true);
-        return;
-    case PDM_DIM_MAX:
-        print_list(e, "max", buf);
-        return;
-    case PDM_DIM_MIN:
-        print_list(e, "min", buf);
-        return;
-    case PDM_DIM_BROADCAST:
-        print_list(e, "broadcast", buf);
-        return;
-    }
 }

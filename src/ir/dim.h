@@ -79,8 +79,6 @@ static inline bool pdm_dim_is_int(pdm_dim e, int64_t value)
 {
     return e && e->kind == PDM_DIM_INT && e->number == value;
 }
-/* Whether `part` occurs in e. */
-bool pdm_dim_contains(pdm_dim e, pdm_dim part);
 /* A total order: less than, equal to, greater than 0. */
 int pdm_dim_compare(pdm_dim a, pdm_dim b);
 /* Whether a <= b for all values of the symbols, as far as the rules see. */
@@ -89,10 +87,6 @@ bool pdm_dim_never_more(pdm_dims *t, pdm_dim a, pdm_dim b);
 /* What e is when symbols have the values given by their numbers; false: not defined, or it
  * overflows. */
 bool pdm_dim_eval(pdm_dim e, const int64_t *values, int64_t *out);
-
-/* e with `with` in place of `what`; of lists (products, maxima, minima, broadcasts) also in place of
- * some of their items. */
-pdm_dim pdm_dim_replace(pdm_dims *t, pdm_dim e, pdm_dim what, pdm_dim with);
 
 /* ---- what was found to hold ------------------------------------------------------------------ */
 

@@ -64,6 +64,8 @@ libpdm_ir_la_SOURCES += \
 libpdm_ir_la_SOURCES += \
 	src/ir/dim.c \
 	src/ir/dim.h \
+	src/ir/dim_print.c \
+	src/ir/dim_solve.c \
 	src/ir/infer.c \
 	src/ir/infer.h \
 	src/ir/infer_control.c \

@@ -112,14 +112,7 @@ const char *pdm_ir_decl_type_name(pdm_ir_decl_type type); /* "i32", "array<f32>"
 int pdm_ir_inplace_result(const char *op_name, int operand);
 
 typedef enum pdm_ir_interface_id {
-    PDM_IR_IF_INFER_META,
-    PDM_IR_IF_SYMBOLIC_SHAPE,
-    PDM_IR_IF_INPLACE,
-    PDM_IR_IF_KERNEL,
-    PDM_IR_IF_VJP,
-    PDM_IR_IF_DECOMPOSE,
-    PDM_IR_IF_LOWER,
-    PDM_IR_IF_PRINT
+    PDM_IR_IF_INFER_META
 } pdm_ir_interface_id;
 
 struct pdm_ir_op_info {

@@ -26,6 +26,10 @@ exits 5 "a used parameter needs its file" "$w" -o "$dir/missing.json"
 says "/w: " "a used parameter needs its file: the message names it"
 tap_is "$(ls "$dir"/missing* 2>/dev/null)" "" "a used parameter needs its file: nothing is written"
 
+exits 5 "a folder without parameters" "$models/mobilenet_v3_small" --params "$models/mobilenet_v3_small" -o "$dir/none.json"
+says "holds none of the files of 210 parameters" "a folder without parameters: the message"
+tap_is "$(grep -c '^pdmigrate: error' "$dir/err")" 1 "a folder without parameters: one message"
+
 model unknown
 exits 0 "an unknown dimension fits any" "$w" -o "$dir/unknown.json"
 tap_is "$(json_get "$dir/unknown.json" '[o["O"]["TT"]["D"][1]

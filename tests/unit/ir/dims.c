@@ -109,21 +109,6 @@ START_TEST(broadcasts_are_decided)
 }
 END_TEST
 
-START_TEST(parts_are_replaced)
-{
-    pdm_dim a = any(), b = any(), c = any();
-    pdm_dim all = pdm_dim_broadcast(&t, pdm_dim_broadcast(&t, a, b), c);
-
-    ck_assert_ptr_eq(pdm_dim_replace(&t, all, pdm_dim_broadcast(&t, a, b), b),
-                     pdm_dim_broadcast(&t, b, c));
-    ck_assert_ptr_eq(pdm_dim_replace(&t, pdm_dim_times(&t, a, pdm_dim_times(&t, b, c)),
-                                     pdm_dim_times(&t, a, c), N(6)),
-                     pdm_dim_times(&t, b, N(6)));
-    ck_assert_ptr_eq(pdm_dim_replace(&t, pdm_dim_over(&t, a, b), b, N(2)),
-                     pdm_dim_over(&t, a, N(2)));
-}
-END_TEST
-
 START_TEST(equal_symbols_stand_for_one)
 {
     pdm_dim a = any(), b = any(), c = any();
@@ -304,7 +289,6 @@ Suite *pdm_suite_dims(void)
     tcase_add_test(tcase, quotients_are_reduced);
     tcase_add_test(tcase, extremes_are_flat);
     tcase_add_test(tcase, broadcasts_are_decided);
-    tcase_add_test(tcase, parts_are_replaced);
     tcase_add_test(tcase, equal_symbols_stand_for_one);
     tcase_add_test(tcase, numbers_do_not_overflow);
     tcase_add_test(tcase, forms_keep_values);
