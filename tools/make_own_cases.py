@@ -875,6 +875,43 @@ def sequence_unpad__i64(b):
     b.op("sequence_unpad", {"X": [b.x("x", b.rng.randint(0, 9, (2, 3)).astype("int64"))], "Length": [b.x("l", np.int64([2, 3]))]}, {"Out": "int64"})
 
 
+@each(first=([0], [2147483647], [-1], [-1], (-1, 4)), far=([0, 1], [2, -1], [-9, -9], [-1, -2], (-1, 4)), far_known=([0, 1], [2, -1], [-9, -1], [-1, -2], (3, 4)),
+      mixed=([0, 1], [2, 0], [-1, -1], [-2, 1], (-1, 4)))
+def strided_slice(b, axes, starts, ends, strides, declared):
+    """Backwards: the end -1 is the place before the first element."""
+    b.op("strided_slice", {"Input": [b.x("x", b.randn(3, 4), declared)]}, {"Out": "float32"}, dict(axes=axes, starts=starts, ends=ends, strides=strides, infer_flags=[1] * len(axes)))
+
+
+@case
+def strided_slice__ends_list(b):
+    ends = [b.x("e", I32([-1])), b.x("f", I32([3]))]
+    b.op("strided_slice", {"Input": [b.x("x", b.randn(3, 4), (-1, 4))], "EndsTensorList": ends}, {"Out": "float32"},
+         dict(axes=[0, 1], starts=[2, 0], ends=[-1, -1], strides=[-1, 1], infer_flags=[-1, -1]))
+
+
+@case
+def strided_slice__ends_tensor(b):
+    b.op("strided_slice", {"Input": [b.x("x", b.randn(3, 4), (-1, 4))], "EndsTensor": [b.x("e", I32([-1, -3]))]}, {"Out": "float32"},
+         dict(axes=[0, 1], starts=[2, 3], ends=[], strides=[-1, -1], infer_flags=[-1, -1]))
+
+
+@each(attrs=({},), list=({"EndsTensorList": [np.int64([-1])]},))
+def set_value(b, inputs):
+    ins = {"Input": [b.x("x", b.randn(3, 4), (-1, 4))], "ValueTensor": [b.x("v", b.randn(2, 4))]}
+    for slot, arrays in inputs.items():
+        ins[slot] = [b.x("e%d" % i, v) for i, v in enumerate(arrays)]
+    b.op("set_value", ins, {"Out": "float32"}, dict(axes=[0], starts=[2], ends=[] if inputs else [-1], steps=[-2], dtype=5, shape=[]))
+
+
+@case
+def chain__pad_scale_unpad(b):
+    """2.6.2 declares a width of 1, here and in all that is made of it."""
+    x = b.x("x", b.randn(6, 2), (-1, 2), [[0, 2, 3, 6]])
+    out, length = b.op("sequence_pad", {"X": [x], "PadValue": [b.x("p", np.float32([0]))]}, {"Out": "float32", "Length": "int64"}, {"padded_length": -1}, fetch=False)
+    twice, = b.op("scale", {"X": [out]}, {"Out": "float32"}, {"scale": 2.0})
+    b.op("sequence_unpad", {"X": [twice], "Length": [length]}, {"Out": "float32"})
+
+
 @case
 def chain__pad_unpad_pool(b):
     """What is made of an LoD goes on to ops that read it."""

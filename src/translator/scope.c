@@ -283,6 +283,26 @@ void pdm_tr_out(pdm_tr_op *t, const char *slot, pdm_ir_value *value)
     pdm_tr_out_at(t, slot, 0, value);
 }
 
+/* Whether an operand is known to have another shape than declared: then results are declared wrongly, too. */
+static bool operands_lie(const pdm_tr_op *t)
+{
+    for (size_t i = 0; i < t->op->num_inputs; i++) {
+        const pdm_lg_slot *slot = &t->op->inputs[i];
+        for (size_t j = 0; j < slot->num_args; j++) {
+            const pdm_tr_binding *b = find_binding(t->tr, slot->args[j], NULL);
+            const pdm_lg_var *var = pdm_tr_var(t->tr, slot->args[j]);
+            const pdm_ir_type type = b && b->value ? b->value->type : NULL;
+            if (!var || !var->has_tensor || !pdm_ir_type_is_tensor(type) || type->rank != var->rank)
+                continue;
+            for (uint32_t d = 0; d < type->rank; d++) {
+                if (type->dims[d] < 0 && var->dims[d] >= 0)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
 /*
  * Fill what inference left open from the declaration. Where both know a dim and differ, the
  * inferred one is right: VarDescs are left over from graph construction and lie (translator.md,
@@ -312,7 +332,7 @@ static pdm_ir_type complete_type(pdm_tr_op *t, pdm_ir_type type, const pdm_lg_va
             changed = true;
         }
     }
-    if (!changed)
+    if (!changed || operands_lie(t))
         return type;
     pdm_ir_type full = pdm_ir_type_tensor(tr->context, type->dtype, dims, type->rank);
     if (!full)

@@ -1,4 +1,5 @@
 /* Special handlers: constants, assignment, slices, lookups. */
+#include "translator/expressed.h"
 #include "translator/special.h"
 
 #include <stdlib.h>
@@ -303,12 +304,130 @@ void pdm_tr_h_slice(pdm_tr_op *t)
         pdm_tr_generic(t);
 }
 
+/*
+ * Where a step is negative, the end -1 is the place before the first element in legacy programs; pd_op.strided_slice and
+ * pd_op.set_value count it from the end. And for strided_slice what lies farther before it was the first element.
+ */
+#define FAR_BEFORE INT64_C(-1073741825) /* -1 and 2^30 before it: exact as float and in 32 bits */
+
+typedef struct backward {
+    const int64_t *steps, *axes;
+    size_t n;
+    bool at_least_0; /* ends that are counted from the end */
+} backward;
+
+/* Whether a slice goes backwards. Steps that are tensors are not known. */
+static bool read_backward(pdm_tr_op *t, const char *attr, const char *list, const char *tensor, backward *b)
+{
+    size_t num_axes = 0;
+    bool any = false;
+
+    if (pdm_tr_num_in(t, list) || (tensor && pdm_tr_num_in(t, tensor)))
+        return false;
+    b->steps = pdm_tr_ints(t, attr, &b->n);
+    b->axes = pdm_tr_ints(t, "axes", &num_axes);
+    for (size_t i = 0; b->steps && i < b->n; i++)
+        any = any || b->steps[i] < 0;
+    return any && b->axes && num_axes == b->n && b->n <= PDM_MAX_RANK;
+}
+
+static int64_t dim_of_axis(pdm_ir_value *x, int64_t axis)
+{
+    pdm_ir_meta meta;
+
+    pdm_tr_meta(x, &meta);
+    axis += axis < 0 && meta.rank >= 0 ? meta.rank : 0;
+    return axis >= 0 && axis < meta.rank ? meta.dims[axis] : -1;
+}
+
+/* Ends that are tensors; a single one may hold all of them. */
+static pdm_ir_value *ends_of_slot(pdm_tr_op *t, const char *slot, const backward *b)
+{
+    pdm_ir_value *ends[PDM_MAX_RANK];
+    const size_t given = pdm_tr_num_in(t, slot);
+    bool all = true;
+
+    for (size_t i = 0; i < b->n; i++)
+        all = all && b->steps[i] < 0;
+    if (given > PDM_MAX_RANK || (given != b->n && !all))
+        return pdm_tr_in_combined(t, slot);
+    for (size_t i = 0; i < given; i++) {
+        ends[i] = pdm_tr_in_at(t, slot, i);
+        if (!ends[i] || (given == b->n && b->steps[i] >= 0))
+            continue;
+        pdm_ir_value *last = pdm_tr_binary(t, "pd_op.equal", ends[i], pdm_tr_like_const(t, ends[i], -1));
+        last = pdm_tr_scale(t, pdm_tr_cast(t, last, pdm_tr_dtype_of(ends[i])), (double)FAR_BEFORE + 1, 0);
+        ends[i] = pdm_tr_binary(t, "pd_op.add", ends[i], last);
+    }
+    return pdm_tr_combine(t, ends, given);
+}
+
+/* One of several ends, an int64 tensor. */
+static pdm_ir_value *one_end(pdm_tr_op *t, pdm_ir_value *x, const backward *b, size_t i, int64_t end)
+{
+    const int rank = pdm_tr_rank(x);
+
+    if (b->steps[i] >= 0 || end >= -1 || end == FAR_BEFORE || rank < 0 || dim_of_axis(x, b->axes[i]) >= 0)
+        return PDM_TR_INTS(t, end);
+    pdm_ir_value *dim = pdm_tr_dim_value(t, x, (int)(b->axes[i] + (b->axes[i] < 0 ? rank : 0)));
+    end = end < FAR_BEFORE ? FAR_BEFORE : end;
+    return pdm_tr_binary(t, "pd_op.maximum", pdm_tr_binary(t, "pd_op.add", dim, PDM_TR_INTS(t, end)), PDM_TR_INTS(t, 0));
+}
+
+static pdm_ir_value *backward_ends(pdm_tr_op *t, pdm_ir_value *x, const backward *b)
+{
+    int64_t values[PDM_MAX_RANK];
+    pdm_ir_value *each[PDM_MAX_RANK];
+    size_t n = 0;
+    bool open = false;
+
+    if (pdm_tr_num_in(t, "EndsTensorList"))
+        return ends_of_slot(t, "EndsTensorList", b);
+    if (pdm_tr_num_in(t, "EndsTensor"))
+        return ends_of_slot(t, "EndsTensor", b);
+    const int64_t *ends = pdm_tr_ints(t, "ends", &n);
+    if (!ends || n != b->n)
+        return pdm_tr_int_operand(t, NULL, NULL, "ends");
+    for (size_t i = 0; i < n; i++) {
+        const int64_t dim = dim_of_axis(x, b->axes[i]);
+        values[i] = ends[i];
+        if (b->steps[i] < 0 && ends[i] == -1)
+            values[i] = FAR_BEFORE;
+        else if (b->steps[i] < 0 && ends[i] < -1 && b->at_least_0 && dim < 0)
+            open = true;
+        else if (b->steps[i] < 0 && ends[i] < -1 && b->at_least_0 && ends[i] < -dim)
+            values[i] = 0;
+    }
+    if (!open)
+        return pdm_tr_const_ints(t, values, n);
+    for (size_t i = 0; i < n; i++)
+        each[i] = one_end(t, x, b, i, values[i]);
+    return pdm_tr_combine(t, each, n);
+}
+
+static bool backward_slice(pdm_tr_op *t)
+{
+    backward b = {.at_least_0 = true};
+
+    if (!read_backward(t, "strides", "StridesTensorList", "StridesTensor", &b))
+        return false;
+    pdm_ir_value *x = pdm_tr_in(t, "Input"), *starts = pdm_tr_int_operand(t, "StartsTensorList", "StartsTensor", "starts");
+    if (!x)
+        return true;
+    pdm_ir_value *ends = backward_ends(t, x, &b), *strides = pdm_tr_const_ints(t, b.steps, b.n);
+    pdm_tr_out(t, "Out",
+               pdm_tr_emit1(t, "pd_op.strided_slice", PDM_TR_OPS(x, starts, ends, strides),
+                            PDM_TR_ATTRS({"axes", pdm_tr_a_i32s(t, b.axes, b.n), 0})));
+    return true;
+}
+
 /* pd_op.strided_slice keeps all axes. */
 void pdm_tr_h_strided_slice(pdm_tr_op *t)
 {
     size_t n = 0;
+    if (!backward_slice(t))
+        pdm_tr_generic(t);
     const int64_t *axes = pdm_tr_ints(t, "decrease_axis", &n);
-    pdm_tr_generic(t);
     pdm_ir_value *out = n ? pdm_tr_bound(t, "Out") : NULL;
     if (out)
         pdm_tr_out(t, "Out", pdm_tr_squeeze(t, out, axes, n));
@@ -443,7 +562,10 @@ void pdm_tr_h_set_value(pdm_tr_op *t)
     pdm_ir_value *x = pdm_tr_in(t, "Input");
     pdm_ir_value *value = pdm_tr_in_opt(t, "ValueTensor");
     pdm_ir_value *starts = pdm_tr_int_operand(t, "StartsTensorList", NULL, "starts");
-    pdm_ir_value *ends = pdm_tr_int_operand(t, "EndsTensorList", NULL, "ends");
+    backward b = {.at_least_0 = false};
+    pdm_ir_value *ends = x && read_backward(t, "steps", "StepsTensorList", NULL, &b)
+                             ? backward_ends(t, x, &b)
+                             : pdm_tr_int_operand(t, "EndsTensorList", NULL, "ends");
     for (size_t i = 0; i < 4; i++) {
         size_t n = 0;
         const int64_t *v = pdm_tr_ints(t, lists[i], &n);

@@ -105,16 +105,39 @@ static pdm_status drop_axes(pdm_k *k, pdm_tensor *t, const int64_t *axes, size_t
     return PDM_OK;
 }
 
+/*
+ * Ends of 2.6 where a step is negative: -1 is the place before the first element; pd_op.strided_slice and pd_op.set_value count it from
+ * the end. What lies farther before it is the first element of a strided_slice.
+ */
+static void in_ends(pdm_sub *s, const pdm_tensor *x, const char *steps_list, const char *steps_attr, bool at_least_0)
+{
+    pdm_k *k = s->outer;
+    int64_t axes[PDM_K_MAX_INTS], ends[PDM_K_MAX_INTS], steps[PDM_K_MAX_INTS];
+    const size_t n = pdm_sub_slot_ints(k, "EndsTensorList", at_least_0 ? "EndsTensor" : NULL, "ends", ends),
+                 num_steps = pdm_sub_slot_ints(k, steps_list, at_least_0 ? "StridesTensor" : NULL, steps_attr, steps),
+                 num_axes = pdm_k_ints(k, "axes", axes);
+
+    for (size_t i = 0; x && x->rank > 0 && PDM_K_OK(k) && i < n && i < num_steps && i < num_axes; i++) {
+        const int64_t dim = x->dims[pdm_k_axis(k, axes[i], x->rank)];
+        if (steps[i] < 0 && ends[i] == -1)
+            ends[i] = -dim - 1;
+        else if (steps[i] < 0 && ends[i] < -dim && at_least_0)
+            ends[i] = -dim;
+    }
+    pdm_sub_in_ints(s, ends, n);
+}
+
 pdm_status pdm_kernel_old_strided_slice(pdm_k *k)
 {
+    const pdm_tensor *x = pdm_sub_slot(k, "Input");
     int64_t axes[PDM_K_MAX_INTS];
     const size_t n = pdm_k_has_attr(k, "decrease_axis") ? pdm_k_ints(k, "decrease_axis", axes) : 0;
     pdm_sub s;
 
     pdm_sub_begin(&s, k, "pd_op.strided_slice");
-    pdm_sub_in(&s, pdm_sub_slot(k, "Input"));
+    pdm_sub_in(&s, x);
     in_ints(&s, "StartsTensorList", "StartsTensor", "starts");
-    in_ints(&s, "EndsTensorList", "EndsTensor", "ends");
+    in_ends(&s, x, "StridesTensorList", "strides", true);
     in_ints(&s, "StridesTensorList", "StridesTensor", "strides");
     finish(&s);
     pdm_tensor *out = PDM_K_OK(k) ? pdm_k_out_slot(k, "Out") : NULL;
@@ -155,17 +178,17 @@ static void in_steps(pdm_sub *s)
 
 pdm_status pdm_kernel_old_set_value(pdm_k *k)
 {
-    const pdm_tensor *value = pdm_k_slot(k, "ValueTensor");
+    const pdm_tensor *x = pdm_sub_slot(k, "Input"), *value = pdm_k_slot(k, "ValueTensor");
     pdm_sub s;
 
     pdm_sub_begin(&s, k, value ? "pd_op.set_value_with_tensor" : "pd_op.set_value");
-    pdm_sub_in(&s, pdm_sub_slot(k, "Input"));
+    pdm_sub_in(&s, x);
     if (value)
         pdm_sub_in(&s, value);
     else
         pdm_sub_attr(&s, "values", set_value_list(k));
     in_ints(&s, "StartsTensorList", NULL, "starts");
-    in_ints(&s, "EndsTensorList", NULL, "ends");
+    in_ends(&s, x, "StepsTensorList", "steps", false);
     in_steps(&s);
     return finish(&s);
 }

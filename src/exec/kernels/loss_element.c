@@ -142,18 +142,18 @@ pdm_status pdm_kernel_identity_loss(pdm_k *k)
 
 /* ---- sigmoid_cross_entropy_with_logits ------------------------------------------------------ */
 
-static double sigmoid_loss(double x, double label, double weight)
+static double sigmoid_loss(double x, double label, double weight, bool before)
 {
-    const double least = x < 0 ? -x : 0;
+    const double least = x < 0 ? -x : 0, most = log(1 + exp(-fabs(x)));
 
-    return (1 - label) * x + weight * (log(1 + exp(-fabs(x))) + least);
+    return before ? (1 - label) * x + least + weight * most : (1 - label) * x + weight * (most + least);
 }
 
 pdm_status pdm_kernel_sigmoid_cross_entropy_with_logits(pdm_k *k)
 {
     const pdm_tensor *x = pdm_k_in(k, 0), *label = pdm_k_in(k, 1), *weight = pdm_k_in_opt(k, 2);
     const double ignored = (double)pdm_k_int(k, "ignore_index");
-    const bool normalize = pdm_k_bool(k, "normalize");
+    const bool normalize = pdm_k_bool(k, "normalize"), before = weight && pdm_k_before(k, PDM_DIFF_POS_WEIGHT);
     int64_t counted = 0;
 
     if (!pdm_nn_floats(k, x) || !pdm_nn_floats(k, label) ||
@@ -168,7 +168,7 @@ pdm_status pdm_kernel_sigmoid_cross_entropy_with_logits(pdm_k *k)
         const double t = pdm_nn_at(label, i);
         double loss = 0;
         if (fabs(t - ignored) > 1e-6)
-            loss = sigmoid_loss(pdm_nn_at(x, i), t, weight ? pdm_nn_at(weight, i) : 1);
+            loss = sigmoid_loss(pdm_nn_at(x, i), t, weight ? pdm_nn_at(weight, i) : 1, before);
         pdm_nn_put(out, i, normalize ? loss / (counted > 0 ? (double)counted : 1e-6) : loss);
     }
     return k->status;
