@@ -61,4 +61,7 @@ if [ -n "$static" ]; then
 else
     tap_skip "the example with the static library" "built without a static library"
 fi
+unset PKG_CONFIG_SYSROOT_DIR
+tap_try "make uninstall" "$MAKE" -C "$builddir" uninstall DESTDIR="$dir/root"
+tap_is "$(find "$dir/root" ! -type d)" "" "nothing is left behind"
 tap_done

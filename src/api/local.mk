@@ -1,6 +1,6 @@
 # The public functions, where the layers are wired; and the library made of all of them.
 noinst_LTLIBRARIES += libpdm_api.la
-libpdm_api_la_CPPFLAGS = $(AM_CPPFLAGS) $(CJSON_CFLAGS)
+libpdm_api_la_CPPFLAGS = $(AM_CPPFLAGS)
 libpdm_api_la_CFLAGS = $(PDM_LIB_CFLAGS)
 libpdm_api_la_SOURCES = \
 	src/api/api.h \

@@ -3,7 +3,8 @@
  *
  * Run a legacy model after build_cinn_pass, and write each subgraph that was launched into OUT/N/:
  * inference.json with its parameters, converted from the extracted model, and io.npz with what went
- * into its first launch and came out. NAMEs are kept beside the model's outputs. Prints `ok N`, or `no N: REASON` where it cannot be converted.
+ * into its first launch and came out. NAMEs are kept beside the model's outputs. Prints `ok N`, or
+ * `no N: REASON` where it cannot be converted.
  */
 #include <stdio.h>
 #include <stdlib.h>

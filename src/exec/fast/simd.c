@@ -6,7 +6,7 @@
 
 static pdm_simd detect(void)
 {
-    const char *most = getenv("PDMIGRATE_SIMD");
+    const char *most = getenv("PDM_SIMD");
     pdm_simd level = PDM_SIMD_PORTABLE;
 
 #if PDM_SIMD_X86

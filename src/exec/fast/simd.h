@@ -17,7 +17,7 @@ typedef enum pdm_simd {
     PDM_SIMD_AVX512    /* F, VL, BW, DQ */
 } pdm_simd;
 
-/* The best that this machine has; PDMIGRATE_SIMD=portable|avx2|avx512 lowers it, for tests. */
+/* The best that this machine has; PDM_SIMD=portable|avx2|avx512 lowers it, for tests. */
 pdm_simd pdm_simd_level(void);
 
 #if defined(__x86_64__) && defined(__GNUC__)

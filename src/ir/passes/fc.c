@@ -1,5 +1,6 @@
 /*
- * A product of matrices, the sum with a bias, and relu are one op, for which Paddle has a kernel on the CPU: the bias is added where the product lies.
+ * A product of matrices, the sum with a bias, and relu are one op, for which Paddle has a kernel on the CPU: the bias is added
+ * where the product lies.
  */
 #include "ir/picture.h"
 

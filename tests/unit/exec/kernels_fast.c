@@ -241,7 +241,7 @@ START_TEST(against_reference)
     pdm_pool *pool;
 
     /* Each test is a process of its own, which finds out about the machine once. */
-    setenv("PDMIGRATE_SIMD", (const char *[]){"portable", "avx2", "avx512"}[_i % 3], 1);
+    setenv("PDM_SIMD", (const char *[]){"portable", "avx2", "avx512"}[_i % 3], 1);
     ck_assert_ptr_nonnull(fast);
     ck_assert_ptr_nonnull(reference);
     ck_assert_int_eq(pdm_pool_create(3, &pool), PDM_OK);

@@ -550,7 +550,7 @@ static void check_random(int i, uint64_t seed, void (*write)(writer *w, int chan
                          const char *names, size_t least)
 {
     /* Each test is a process of its own, which finds out about the machine once. */
-    setenv("PDMIGRATE_SIMD", (const char *[]){"portable", "avx2", "avx512"}[i % 3], 1);
+    setenv("PDM_SIMD", (const char *[]){"portable", "avx2", "avx512"}[i % 3], 1);
     writer w = {.random = (uint64_t)i * 977 + seed};
 
     channels = pick(&w, channels, 50);
