@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/intern.h"
 #include "cinn/kernels.h"
 #include "cinn/loop_rewrite.h"
 #include "cinn/lower.h"
@@ -15,11 +16,23 @@ typedef struct variant {
     struct variant *next;
     pdm_loop_fn *fn;
     pdm_cinn_kernel *kernel;
+    bool fixed;     /* for one shape alone */
+    unsigned users; /* runs at hand */
+    uint64_t last;  /* when it was used: a run of the group */
 } variant;
 
-/* Tried of a group; shapes of further classes are run op by op. Of those that are for one shape alone there are
- * fewer: loops of programs meet ever new ones. */
-enum { MAX_VARIANTS = 16, MAX_FIXED = 4 };
+/*
+ * Of a group at a time; further shapes are run op by op. Of variants that are for one shape alone there are fewer: loops of
+ * programs meet ever new ones. When there are so many, what is met again takes the place of the one that was not used for
+ * longest, if that was not used in the last IDLE runs: so a few classes too many in turn do not have each other made anew.
+ */
+enum { MAX_VARIANTS = 16, MAX_FIXED = 4, MAX_REFUSED = 16, IDLE = 2 * MAX_VARIANTS, MAX_MET = 16 };
+
+/* Shapes that found no room. */
+typedef struct met {
+    uint64_t shape; /* sizes */
+    uint64_t kinds; /* which of them are 0, 1, or more */
+} met;
 
 struct pdm_exec_group {
     const pdm_ir_op *op;
@@ -28,8 +41,11 @@ struct pdm_exec_group {
     size_t num_inputs;
     pthread_mutex_t lock; /* around variants; those that are there do not change */
     variant *variants;
-    unsigned num_variants; /* refused ones, too */
-    unsigned num_fixed;    /* of these, for one shape alone */
+    unsigned num_variants, num_fixed; /* that are there */
+    unsigned num_refused;             /* tried in vain */
+    uint64_t clock;                   /* runs */
+    met met[MAX_MET];                 /* the last ones, in turn */
+    unsigned next_met;
     atomic_ulong runs, compiled;
 };
 
@@ -52,15 +68,20 @@ pdm_status pdm_exec_group_create(const pdm_ir_op *op, const pdm_cinn_backend *ba
     return PDM_OK;
 }
 
+static void destroy_variant(variant *v)
+{
+    pdm_cinn_kernel_release(v->kernel);
+    pdm_loop_fn_destroy(v->fn);
+    free(v);
+}
+
 void pdm_exec_group_destroy(pdm_exec_group *group)
 {
     if (!group)
         return;
     for (variant *v = group->variants, *next; v; v = next) {
         next = v->next;
-        pdm_cinn_kernel_release(v->kernel);
-        pdm_loop_fn_destroy(v->fn);
-        free(v);
+        destroy_variant(v);
     }
     pthread_mutex_destroy(&group->lock);
     free(group);
@@ -102,13 +123,14 @@ void pdm_exec_tell_notes(pdm_diag_sink *sink, pthread_mutex_t *lock)
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, variant **out)
+/* may_fix: code for this shape alone will do. */
+static pdm_status compile(const pdm_exec_group *group, const pdm_cinn_actual *actual, bool may_fix, variant **out)
 {
     variant *v = calloc(1, sizeof *v);
     pdm_status status = v ? pdm_cinn_lower_group(group->op, actual, &v->fn) : PDM_NOMEM;
 
-    if (status == PDM_UNSUPPORTED && group->num_fixed < MAX_FIXED) {
-        group->num_fixed++;
+    if (status == PDM_UNSUPPORTED && may_fix) {
+        v->fixed = true;
         status = pdm_cinn_lower_fixed(group->op, actual, &v->fn);
     }
     if (status == PDM_OK) {
@@ -135,35 +157,136 @@ static pdm_status compile(pdm_exec_group *group, const pdm_cinn_actual *actual, 
     return PDM_OK;
 }
 
-/* The code for these shapes, made if need be; NULL: there is none. */
-static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int64_t *symbols,
-                       const variant **out)
+/* ---- variants, under the group's lock ---------------------------------------------------------- */
+
+static met key_of(const pdm_exec_group *group, const pdm_cinn_actual *actual)
+{
+    met m = {0, 0};
+
+    for (size_t i = 0; i < group->num_inputs; i++) {
+        const pdm_cinn_actual *a = &actual[i];
+        uint64_t count = 1;
+        m.shape = pdm_hash_bytes(a->dims, (size_t)a->rank * sizeof *a->dims, m.shape);
+        for (int d = 0; d < a->rank; d++) {
+            const int64_t kind = a->dims[d] < PDM_LOOP_LEAST_SYMBOL ? a->dims[d] : PDM_LOOP_LEAST_SYMBOL;
+            m.kinds = pdm_hash_bytes(&kind, sizeof kind, m.kinds);
+            count *= (uint64_t)a->dims[d];
+        }
+        if (a->data) /* there are few elements */
+            m.shape = pdm_hash_bytes(a->data, (size_t)count * pdm_dtype_size(a->dtype), m.shape);
+    }
+    return m;
+}
+
+/* Whether that was met before and found no room. */
+static bool meet_again(pdm_exec_group *group, const met *m, bool shape)
+{
+    for (unsigned i = 0; i < MAX_MET; i++) {
+        if (shape ? group->met[i].shape == m->shape : group->met[i].kinds == m->kinds)
+            return true;
+    }
+    group->met[group->next_met++ % MAX_MET] = *m;
+    return false;
+}
+
+/* Where the one is that may go; NULL: none. */
+static variant **idle_one(pdm_exec_group *group, bool fixed)
+{
+    variant **oldest = NULL;
+
+    if (group->backend->device) /* which may not have come to the last run yet */
+        return NULL;
+    for (variant **at = &group->variants; *at; at = &(*at)->next) {
+        if ((*at)->users == 0 && (*at)->last + IDLE < group->clock && (!fixed || (*at)->fixed) &&
+            (!oldest || (*at)->last < (*oldest)->last))
+            oldest = at;
+    }
+    return oldest;
+}
+
+static void make_room(pdm_exec_group *group, bool fixed)
+{
+    variant **at = idle_one(group, fixed);
+
+    if (!at)
+        return;
+    variant *v = *at;
+    *at = v->next;
+    group->num_variants--;
+    group->num_fixed -= v->fixed;
+    destroy_variant(v);
+}
+
+static void keep(pdm_exec_group *group, variant *v)
+{
+    if (v->fixed && group->num_fixed >= MAX_FIXED)
+        make_room(group, true);
+    else if (group->num_variants >= MAX_VARIANTS)
+        make_room(group, false);
+    v->next = group->variants;
+    group->variants = v;
+    group->num_variants++;
+    group->num_fixed += v->fixed;
+}
+
+/* Whether code is to be made for shapes that none is for, and whether for these alone if need be. */
+static bool may_make(pdm_exec_group *group, const pdm_cinn_actual *actual, bool *out_fix)
+{
+    const bool only_fixed = group->num_fixed > 0 && group->num_fixed == group->num_variants;
+
+    *out_fix = group->num_fixed < MAX_FIXED;
+    if (group->num_refused >= MAX_REFUSED)
+        return false;
+    if (group->num_variants < MAX_VARIANTS && (*out_fix || !only_fixed))
+        return true;
+    const met m = key_of(group, actual);
+    if (!meet_again(group, &m, only_fixed) || !idle_one(group, only_fixed))
+        return false;
+    *out_fix = *out_fix || only_fixed;
+    return true;
+}
+
+/* The code for these shapes, made if need be; NULL: there is none. It stays until leave. */
+static pdm_status find(pdm_exec_group *group, const pdm_cinn_actual *actual, int64_t *symbols, variant **out)
 {
     pdm_status status = PDM_OK;
+    bool fix;
     variant *v;
 
     *out = NULL;
     pthread_mutex_lock(&group->lock);
+    group->clock++;
     for (v = group->variants; v; v = v->next) {
         if (pdm_cinn_class_fits(v->fn, actual, symbols))
             break;
     }
-    if (!v && group->num_variants < MAX_VARIANTS) {
-        group->num_variants++; /* one that is refused, too: it is not to be tried in every run */
-        status = compile(group, actual, &v);
+    if (!v && may_make(group, actual, &fix)) {
+        status = compile(group, actual, fix, &v);
         if (status == PDM_OK) {
-            v->next = group->variants;
-            group->variants = v;
+            keep(group, v);
             if (!pdm_cinn_class_fits(v->fn, actual, symbols))
                 v = NULL;
-        } else if (status == PDM_NOMEM) {
-            group->num_variants--; /* another time there may be memory */
+        } else if (status != PDM_NOMEM) { /* another time there may be memory */
+            group->num_refused++;
         }
     }
-    pthread_mutex_unlock(&group->lock);
-    if (status == PDM_OK && v && v->kernel)
+    if (status == PDM_OK && v)
+        v->last = group->clock;
+    if (status == PDM_OK && v && v->kernel) {
+        v->users++;
         *out = v;
+    }
+    pthread_mutex_unlock(&group->lock);
     return status == PDM_UNSUPPORTED ? PDM_OK : status;
+}
+
+static void leave(pdm_exec_group *group, variant *v)
+{
+    if (!v)
+        return;
+    pthread_mutex_lock(&group->lock);
+    v->users--;
+    pthread_mutex_unlock(&group->lock);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -173,6 +296,41 @@ enum { MAX_SIZES = 64 }; /* elements of a tensor that may have sizes in it */
 static bool has_sizes(const pdm_tensor *t)
 {
     return (t->dtype == PDM_I32 || t->dtype == PDM_I64) && pdm_tensor_count(t) <= MAX_SIZES;
+}
+
+bool pdm_exec_group_actual(const pdm_value *value, pdm_cinn_actual *out)
+{
+    if (value->kind != PDM_VALUE_TENSOR || value->tensor.dtype == PDM_UNDEFINED ||
+        pdm_tensor_num_lod(&value->tensor) > 0)
+        return false;
+    *out = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims,
+                             has_sizes(&value->tensor) ? value->tensor.data : NULL};
+    return true;
+}
+
+bool pdm_exec_group_asks_data(const pdm_cinn_actual *actual)
+{
+    uint64_t count;
+
+    return (actual->dtype == PDM_I32 || actual->dtype == PDM_I64) &&
+           pdm_count_elements(actual->dims, (size_t)actual->rank, &count) && count <= MAX_SIZES;
+}
+
+bool pdm_exec_group_is_new(pdm_exec_group *group)
+{
+    pthread_mutex_lock(&group->lock);
+    const bool new = group->num_variants == 0 && group->num_refused == 0;
+    pthread_mutex_unlock(&group->lock);
+    return new && group->backend;
+}
+
+void pdm_exec_group_prepare(pdm_exec_group *group, const pdm_cinn_actual *actual)
+{
+    int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK];
+    variant *v;
+
+    if (find(group, actual, symbols, &v) == PDM_OK)
+        leave(group, v);
 }
 
 /* Sizes are read here. */
@@ -190,12 +348,8 @@ static bool take_inputs(const pdm_exec_group *group, const pdm_k *k, pdm_cinn_ac
     if (k->num_in != group->num_inputs)
         return false;
     for (size_t i = 0; i < k->num_in; i++) {
-        const pdm_value *value = k->in[i];
-        if (!value || value->kind != PDM_VALUE_TENSOR || value->tensor.dtype == PDM_UNDEFINED ||
-            pdm_tensor_num_lod(&value->tensor) > 0)
+        if (!k->in[i] || !pdm_exec_group_actual(k->in[i], &actual[i]))
             return false;
-        actual[i] = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims,
-                                      has_sizes(&value->tensor) ? value->tensor.data : NULL};
     }
     return true;
 }
@@ -433,12 +587,30 @@ static pdm_status bring_guarded(const pdm_loop_fn *fn, const pdm_exec_group *gro
     return PDM_OK;
 }
 
+/* By the code of a variant; nothing has happened unless *out_done. */
+static pdm_status run_variant(pdm_exec_group *group, const variant *v, pdm_k *k, pdm_exec_mirror *mirror,
+                              const int64_t *symbols, bool *out_done)
+{
+    if (mirror)
+        PDM_TRY(bring_guarded(v->fn, group, k, mirror));
+    if (!indices_fit(v->fn, k, symbols) || (group->backend->device && !mirror))
+        return PDM_OK;
+    if (group->backend->device)
+        return run_on_device(group, v, k, mirror, symbols, out_done);
+    void **data = pdm_k_temp(k, v->fn->buffers.n * sizeof *data);
+    if (!data)
+        return k->status;
+    PDM_TRY(take_buffers(v->fn, k, symbols, data));
+    *out_done = true;
+    return run_nests(group, v, k, data, symbols);
+}
+
 pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, pdm_exec_mirror *mirror,
                               bool *out_done)
 {
     pdm_cinn_actual actual[PDM_CINN_MAX_INPUTS];
     int64_t symbols[PDM_CINN_MAX_INPUTS * PDM_MAX_RANK];
-    const variant *v;
+    variant *v;
 
     *out_done = false;
     atomic_fetch_add_explicit(&group->runs, 1, memory_order_relaxed);
@@ -447,21 +619,11 @@ pdm_status pdm_exec_group_run(pdm_exec_group *group, pdm_k *k, pdm_exec_mirror *
     if (!group->backend || !take_inputs(group, k, actual))
         return PDM_OK;
     PDM_TRY(find(group, actual, symbols, &v));
-    if (v && mirror)
-        PDM_TRY(bring_guarded(v->fn, group, k, mirror));
-    if (!v || !indices_fit(v->fn, k, symbols) || (group->backend->device && !mirror))
+    if (!v)
         return PDM_OK;
-    if (group->backend->device) {
-        PDM_TRY(run_on_device(group, v, k, mirror, symbols, out_done));
-        if (*out_done)
-            atomic_fetch_add_explicit(&group->compiled, 1, memory_order_relaxed);
-        return PDM_OK;
-    }
-    void **data = pdm_k_temp(k, v->fn->buffers.n * sizeof *data);
-    if (!data)
-        return k->status;
-    PDM_TRY(take_buffers(v->fn, k, symbols, data));
-    *out_done = true;
-    atomic_fetch_add_explicit(&group->compiled, 1, memory_order_relaxed);
-    return run_nests(group, v, k, data, symbols);
+    const pdm_status status = run_variant(group, v, k, mirror, symbols, out_done);
+    leave(group, v);
+    if (*out_done)
+        atomic_fetch_add_explicit(&group->compiled, 1, memory_order_relaxed);
+    return status;
 }

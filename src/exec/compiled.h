@@ -10,6 +10,7 @@
 
 #include "base/diag.h"
 #include "cinn/backend.h"
+#include "cinn/lower.h"
 #include "exec/kernel.h"
 #include "exec/mirror.h"
 #include "ir/ir.h"
@@ -22,6 +23,14 @@ PDM_MUST_USE pdm_status pdm_exec_group_create(const pdm_ir_op *op, const pdm_cin
 void pdm_exec_group_destroy(pdm_exec_group *group); /* NULL is allowed */
 /* The values that it takes as operands. */
 const pdm_ir_value *const *pdm_exec_group_inputs(const pdm_exec_group *group, size_t *out_count);
+/* Whether nothing was compiled for it so far. */
+bool pdm_exec_group_is_new(pdm_exec_group *group);
+/* An input as the compiler wants it; false: it is none that can be compiled for. */
+bool pdm_exec_group_actual(const pdm_value *value, pdm_cinn_actual *out);
+/* Whether a tensor may have sizes in it, so that code depends on its data. */
+bool pdm_exec_group_asks_data(const pdm_cinn_actual *actual);
+/* Make code for such inputs, if it can be made. */
+void pdm_exec_group_prepare(pdm_exec_group *group, const pdm_cinn_actual *actual);
 /* Compute all results of a call; *out_done is false when it has to be done op by op: shapes do not
  * fit, there is LoD to be handed on, or the backend cannot. Nothing has happened then. mirror: of the
  * backend's device, if it has one. */

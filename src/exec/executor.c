@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "exec/device.h"
 #include "exec/plan.h"
+#include "exec/precompile.h"
 #include "exec/sizes.h"
 
 typedef struct tuple {
@@ -43,6 +44,7 @@ struct pdm_exec_session {
     target *targets; /* by output */
     stack *stacks;
     uint32_t *pending, *ready; /* of the top block's graph */
+    bool has_run;
     uint64_t num_random;       /* executions of random ops in this run */
     pdm_k_temp_pool temps;
     pthread_mutex_t lock; /* around the sink */
@@ -819,11 +821,18 @@ static pdm_status bind_inputs(pdm_exec_session *s)
             value->kind = PDM_VALUE_TENSOR;
             pdm_tensor_ref(&value->tensor, &s->inputs[i]);
         }
-        if (s->given[i]) /* the value alone has it */
+    }
+    return PDM_OK;
+}
+
+/* The values alone have them from here on. */
+static void drop_given(pdm_exec_session *s)
+{
+    for (size_t i = 0; i < s->plan->num_inputs; i++) {
+        if (s->given[i])
             pdm_tensor_deinit(&s->inputs[i]);
         s->given[i] = false;
     }
-    return PDM_OK;
 }
 
 /* After a run that did not end well: values of all blocks. */
@@ -845,6 +854,10 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
         pdm_value_deinit(at(s, s->plan->outputs[i].slot));
     pdm_exec_memory_begin(s->memory, signature(s), foresee, s);
     pdm_status status = bind_inputs(s);
+    if (status == PDM_OK && !s->has_run)
+        pdm_exec_precompile(s->plan, s->values, s->inputs, &s->options);
+    s->has_run |= status == PDM_OK;
+    drop_given(s);
     if (status == PDM_OK) {
         status = run_block(s, s->plan->top, 0);
         for (size_t i = 0; s->mirror && status == PDM_OK && i < s->plan->num_outputs; i++)

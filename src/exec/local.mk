@@ -34,6 +34,8 @@ libpdm_exec_la_SOURCES = \
 	src/exec/plan_order.c \
 	src/exec/pool.c \
 	src/exec/pool.h \
+	src/exec/precompile.c \
+	src/exec/precompile.h \
 	src/exec/sizes.c \
 	src/exec/sizes.h \
 	src/exec/trace.c \

@@ -695,10 +695,10 @@ static pdm_status match_outputs(builder *b)
     return PDM_OK;
 }
 
-/* Inputs whose shapes are open may come in ever new sizes. */
+/* Inputs whose shapes are open may come in ever new sizes; groups are compiled for sizes that are foreseen. */
 static pdm_status prepare_sizes(pdm_exec_plan *plan)
 {
-    bool open = false;
+    bool open = plan->groups.n > 0;
 
     for (size_t i = 0; i < plan->num_inputs; i++) {
         const pdm_ir_type type = plan->inputs[i].type;

@@ -92,7 +92,7 @@ struct pdm_exec_plan {
     PDM_VEC(pdm_exec_group *) groups;
     const pdm_cinn_backend *device_backend; /* with that device */
     const pdm_cinn_device *device; /* that groups are computed on; NULL: the processor */
-    pdm_exec_sizes *sizes; /* of results; NULL: inputs have one shape only */
+    pdm_exec_sizes *sizes; /* of results; NULL: nobody asks */
     pdm_exec_block *top;
     uint32_t num_slots, num_stacks, num_results, num_instrs;
     uint32_t total_in, total_out, total_scratch;

@@ -139,24 +139,42 @@ static void find_expressions(pdm_exec_sizes *s)
         s->extents[i].rank = -1;
     bind_inputs(s);
     add_block(s, s->plan->top);
-    if (s->status == PDM_OK && s->sources.n > 0)
+    if (s->status == PDM_OK)
         s->state = KNOWN;
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-static bool eval_all(const pdm_exec_sizes *s, const pdm_tensor *inputs, int64_t *symbols, int64_t *dims)
+int64_t *pdm_exec_sizes_symbols(pdm_exec_sizes *s, const pdm_tensor *inputs)
 {
-    for (size_t i = 0; i < s->sources.n; i++) {
+    pthread_mutex_lock(&s->lock);
+    if (s->state == NEW)
+        find_expressions(s);
+    const bool known = s->state == KNOWN;
+    pthread_mutex_unlock(&s->lock);
+    int64_t *symbols = known ? calloc(s->shapes->symbols.n + 1, sizeof *symbols) : NULL;
+    for (size_t i = 0; symbols && i < s->sources.n; i++) {
         const source *from = &s->sources.v[i];
         const pdm_tensor *t = &inputs[from->input];
-        if (from->axis >= (uint32_t)t->rank)
-            return false;
+        if (from->axis >= (uint32_t)t->rank) {
+            free(symbols);
+            return NULL;
+        }
         symbols[from->symbol] = t->dims[from->axis];
     }
-    for (size_t i = 0; i < s->dims.n; i++) {
-        if (!pdm_dim_eval(s->dims.v[i], symbols, &dims[i]))
-            dims[i] = -1;
+    return symbols;
+}
+
+bool pdm_exec_sizes_dims(const pdm_exec_sizes *s, const int64_t *symbols, const pdm_ir_value *value, int64_t *dims)
+{
+    const pdm_ir_shape *shape = pdm_ir_shapes_of(s->shapes, value);
+
+    if (!shape || !pdm_ir_type_is_tensor(value->type) || shape->rank != (int)value->type->rank)
+        return false;
+    for (int i = 0; i < shape->rank; i++) {
+        if (!shape->dims[i] || !is_bound(s, shape->dims[i]) || !pdm_dim_eval(shape->dims[i], symbols, &dims[i]) ||
+            dims[i] < 0)
+            return false;
     }
     return true;
 }
@@ -177,22 +195,16 @@ static size_t bytes_of(const pdm_exec_sizes *s, const extent *x, const int64_t *
 
 bool pdm_exec_sizes_find(pdm_exec_sizes *s, const pdm_tensor *inputs, size_t *bytes)
 {
-    bool done = false;
+    int64_t *symbols = pdm_exec_sizes_symbols(s, inputs);
+    int64_t *dims = symbols && s->sources.n > 0 ? calloc(s->dims.n + 1, sizeof *dims) : NULL;
 
-    pthread_mutex_lock(&s->lock);
-    if (s->state == NEW)
-        find_expressions(s);
-    const bool known = s->state == KNOWN;
-    pthread_mutex_unlock(&s->lock);
-    if (!known)
-        return false;
-    int64_t *symbols = calloc(s->shapes->symbols.n + 1, sizeof *symbols);
-    int64_t *dims = calloc(s->dims.n + 1, sizeof *dims);
-    if (symbols && dims && eval_all(s, inputs, symbols, dims)) {
-        for (uint32_t i = 0; i < s->plan->num_results; i++)
-            bytes[i] = bytes_of(s, &s->extents[i], dims);
-        done = true;
+    for (size_t i = 0; dims && i < s->dims.n; i++) {
+        if (!pdm_dim_eval(s->dims.v[i], symbols, &dims[i]))
+            dims[i] = -1;
     }
+    for (uint32_t i = 0; dims && i < s->plan->num_results; i++)
+        bytes[i] = bytes_of(s, &s->extents[i], dims);
+    const bool done = dims != NULL;
     free(symbols);
     free(dims);
     return done;

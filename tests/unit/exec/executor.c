@@ -540,6 +540,64 @@ START_TEST(outputs_where_the_caller_wants_them)
 }
 END_TEST
 
+#define OPEN "tensor<-1x-1x-1x-1x-1xf32>"
+
+/* x with a dim of 1 for each bit that is not set. */
+static void run_class(program *p, unsigned bits)
+{
+    pdm_diag_sink sink = {.fn = hear, .user = p};
+    int64_t dims[5];
+    pdm_tensor x = {0};
+
+    for (int d = 0; d < 5; d++)
+        dims[d] = bits >> d & 1 ? 2 + d % 2 : 1;
+    ck_assert_int_eq(pdm_tensor_alloc(&x, PDM_F32, 5, dims), PDM_OK);
+    for (int64_t i = 0; i < pdm_tensor_count(&x); i++)
+        ((float *)x.data)[i] = (float)i - 3;
+    pdm_exec_set_input(p->session, 0, &x);
+    ck_assert_msg(pdm_exec_run(p->session, &sink) == PDM_OK, "%s", p->heard);
+    const pdm_tensor *y = &pdm_exec_output(p->session, 0)->tensor;
+    ck_assert_int_eq(pdm_tensor_count(y), pdm_tensor_count(&x));
+    for (int64_t i = 0; i < pdm_tensor_count(y); i++)
+        ck_assert(((const float *)y->data)[i] == (i > 3 ? 2 * ((float)i - 3) : 0));
+    pdm_tensor_deinit(&x);
+}
+
+/* More classes of shapes than a group has code for: those that are not met any more make room. */
+START_TEST(classes_come_and_go)
+{
+    const pdm_exec_plan_options how = {.compile = "ref", .compile_single = true};
+    program p;
+
+    const pdm_status made = make_with(
+        &p,
+        "(%x) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1,-1],dtype:float32,place:Place(cpu)} : () -> " OPEN "\n"
+        "(%a) = \"pd_op.relu\" (%x) {} : (" OPEN ") -> " OPEN "\n"
+        "(%y) = \"pd_op.add\" (%a, %a) {} : (" OPEN ", " OPEN ") -> " OPEN "\n"
+        "(%f) = \"pd_op.fetch\" (%y) {name:\"y\",col:0} : (" OPEN ") -> " OPEN "\n",
+        &how, NULL);
+    ck_assert_msg(made == PDM_OK, "%s", p.heard);
+    for (int pass = 0; pass < 8; pass++) {
+        const uint64_t before = pdm_exec_get_compile_stats(p.plan).compiled;
+        for (unsigned bits = 0; bits < 16; bits++)
+            run_class(&p, pass < 2 ? bits : bits + 16);
+        const pdm_exec_compile_stats stats = pdm_exec_get_compile_stats(p.plan);
+        ck_assert_uint_eq(stats.groups, 1);
+        ck_assert_uint_le(stats.kernels, 16);
+        if (pass < 2 || pass == 7)
+            ck_assert_uint_eq(stats.compiled - before, 16);
+        else if (pass == 2)
+            ck_assert_uint_eq(stats.compiled - before, 0);
+    }
+    /* All in turn are too many: some stay, and the others are not made anew every time. */
+    for (int pass = 0; pass < 3; pass++) {
+        for (unsigned bits = 0; bits < 32; bits++)
+            run_class(&p, bits);
+    }
+    end(&p);
+}
+END_TEST
+
 Suite *pdm_suite_executor(void)
 {
     Suite *suite = suite_create("executor");
@@ -562,6 +620,7 @@ Suite *pdm_suite_executor(void)
     tcase_add_test(tcase, observers_see_turns);
     tcase_add_test(tcase, dependencies);
     tcase_add_loop_test(tcase, threads_change_nothing, 1, 5);
+    tcase_add_test(tcase, classes_come_and_go);
     tcase_add_test(tcase, outputs_where_the_caller_wants_them);
     suite_add_tcase(suite, tcase);
     return suite;
