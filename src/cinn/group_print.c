@@ -181,7 +181,10 @@ static void loop_text(printer *p, const pdm_ir_op *group)
     } else if (fn && p->llvm) {
         llvm_text(p, fn);
     } else if (fn) {
-        pdm_cinn_schedule_cpu(fn, true);
+        if (p->form == PDM_CINN_AS_GPU_LOOPS)
+            pdm_cinn_schedule_gpu(fn);
+        else
+            pdm_cinn_schedule_cpu(fn, true);
         pdm_loop_print(fn, p->out);
         const char *fault = pdm_loop_verify(fn);
         if (fault)

@@ -73,6 +73,19 @@ const char *pdm_loop_cache_read(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt 
                                 uint32_t *out_copy);
 /* What is stored to a buffer goes to another one, and from there to the buffer behind it. */
 const char *pdm_loop_cache_write(pdm_loop_fn *fn, uint32_t buffer, uint32_t *out_copy);
+/*
+ * What is read of a buffer in the turns of two loops, one the only statement in the other, is read by
+ * loops before them, in the other order, and kept in memory that a block shares: a tile, with a place
+ * more a row than there are turns, so that columns are in different banks. It lives in turns of the loop
+ * around, and extents are numbers.
+ */
+typedef struct pdm_loop_tile {
+    uint32_t buffer;
+    pdm_loop_stmt *outer, *inner; /* the new loops: over what `inner` was, and what `outer` was */
+} pdm_loop_tile;
+
+const char *pdm_loop_stage(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *outer, pdm_loop_stmt *inner,
+                           pdm_loop_tile *out_tile);
 /* A temporary lives in turns of a loop from now on, and has only what one turn needs. */
 const char *pdm_loop_keep_in(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *loop,
                              pdm_loop_scope scope);

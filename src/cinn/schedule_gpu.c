@@ -139,15 +139,119 @@ static void arrange(pdm_loop_fn *fn, pdm_loop_stmt *loop)
     }
 }
 
+/* ---- transposes ------------------------------------------------------------------------------ */
+
+enum { MAX_CHAIN = 8, MAX_TILES = 4, TILE = 32, LEAST_SIDE = 16 };
+
+typedef struct chain {
+    pdm_loop_stmt *loops[MAX_CHAIN];
+    uint32_t n;
+} chain;
+
+/* Loops that have nothing else in them but a store; what moves by equal steps is one loop before. */
+static bool find_chain(pdm_loop_fn *fn, pdm_loop_stmt *loop, chain *out)
+{
+    out->n = 0;
+    for (; loop; loop = inner_of(loop)) {
+        while (pdm_loop_fuses_plainly(fn, loop) && !pdm_loop_fuse(fn, loop)) {
+        }
+        if (out->n == MAX_CHAIN || !pdm_loop_is_independent(fn, loop))
+            return false;
+        out->loops[out->n++] = loop;
+    }
+    const pdm_loop_stmt *body = out->n ? out->loops[out->n - 1]->body : NULL;
+    return out->n >= 2 && body && body->kind == PDM_LOOP_STORE && !body->next;
+}
+
+static const pdm_loop_expr *step_of(pdm_loop_fn *fn, uint32_t buffer, const pdm_loop_expr *const *indices,
+                                    const pdm_loop_stmt *loop)
+{
+    const pdm_loop_expr *at = pdm_loop_offset(fn, buffer, indices);
+
+    return at ? pdm_loop_coefficient(fn, at, loop->var) : NULL;
+}
+
+/* Buffers that are read side by side in turns of another loop than the last, which is the same for all; the
+ * number of that loop, or that of the last if there is none. */
+static uint32_t find_crossing(pdm_loop_fn *fn, const chain *c, uint32_t buffers[MAX_TILES], uint32_t *out_count)
+{
+    const pdm_loop_stmt *last = c->loops[c->n - 1], *store = last->body;
+    pdm_loop_accesses all = {0};
+    uint32_t cross = c->n - 1;
+
+    *out_count = 0;
+    if (!pdm_loop_is_int(step_of(fn, store->buffer, store->indices, last), 1) ||
+        !pdm_loop_collect(fn, store, false, &all))
+        return cross;
+    for (size_t i = 0; i < all.n && *out_count < MAX_TILES; i++) {
+        const pdm_loop_access *a = &all.v[i];
+        const pdm_loop_expr *step = a->store ? NULL : step_of(fn, a->buffer, a->indices, last);
+        if (!step || pdm_loop_is_int(step, 1) || pdm_loop_is_int(step, 0) || a->buffer == store->buffer)
+            continue;
+        for (uint32_t k = 0; k + 1 < c->n; k++) {
+            if ((cross != c->n - 1 && cross != k) ||
+                !pdm_loop_is_int(step_of(fn, a->buffer, a->indices, c->loops[k]), 1))
+                continue;
+            cross = k;
+            buffers[(*out_count)++] = a->buffer;
+            break;
+        }
+    }
+    PDM_VEC_FREE(&all);
+    return cross;
+}
+
+/* Tiles of 32 by 32 elements are read along one axis and stored along the other. */
+static bool transpose(pdm_loop_fn *fn, pdm_loop_stmt **at)
+{
+    uint32_t buffers[MAX_TILES], count;
+    pdm_loop_stmt *order[MAX_CHAIN], *read_part, *store_part;
+    pdm_loop_tile tile;
+    chain c;
+
+    if (!find_chain(fn, *at, &c))
+        return false;
+    const uint32_t cross = find_crossing(fn, &c, buffers, &count);
+    pdm_loop_stmt *read = c.loops[cross], *store = c.loops[c.n - 1];
+    if (count == 0 || number_or(read->extent, TILE) < LEAST_SIDE || number_or(store->extent, TILE) < LEAST_SIDE)
+        return false;
+    for (uint32_t i = 0, n = 0; i < c.n - 1; i++) {
+        if (i != cross)
+            order[n++] = c.loops[i];
+    }
+    order[c.n - 2] = read;
+    order[c.n - 1] = store;
+    if (pdm_loop_reorder(fn, order, c.n) || pdm_loop_split(fn, store, TILE, PDM_LOOP_GUARD, &store_part) ||
+        pdm_loop_reorder(fn, (pdm_loop_stmt *[]){store, read}, 2) ||
+        pdm_loop_split(fn, read, TILE, PDM_LOOP_GUARD, &read_part))
+        return false;
+    while (inner_of(*at) != read_part && !pdm_loop_fuse(fn, *at)) {
+    }
+    if (inner_of(*at) != read_part || pdm_loop_bind(fn, *at, PDM_LOOP_BLOCK_X))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (pdm_loop_stage(fn, buffers[i], read_part, store_part, &tile))
+            continue;
+        pdm_loop_bind(fn, tile.outer, PDM_LOOP_THREAD_Y);
+        pdm_loop_bind(fn, tile.inner, PDM_LOOP_THREAD_X);
+    }
+    pdm_loop_bind(fn, read_part, PDM_LOOP_THREAD_Y);
+    pdm_loop_bind(fn, store_part, PDM_LOOP_THREAD_X);
+    return true;
+}
+
+/* ---- all nests ------------------------------------------------------------------------------- */
+
 void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
 {
     for (uint32_t i = 0; i < fn->buffers.n; i++) {
         if (fn->buffers.v[i].repeatable)
             pdm_loop_compute_inline(fn, i);
     }
-    for (pdm_loop_stmt *loop = fn->body; loop && fn->status == PDM_OK; loop = loop->next) {
-        if (loop->kind != PDM_LOOP_FOR)
+    for (pdm_loop_stmt **at = &fn->body; *at && fn->status == PDM_OK; at = &(*at)->next) {
+        if ((*at)->kind != PDM_LOOP_FOR || transpose(fn, at))
             continue;
+        pdm_loop_stmt *loop = *at;
         if (!pdm_loop_is_independent(fn, loop)) { /* what is added up to one element is done by one block */
             while (inner_of(loop) && !pdm_loop_fuse(fn, loop)) {
             }

@@ -367,6 +367,148 @@ const char *pdm_loop_keep_in(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *lo
     return fn->status != PDM_OK ? NO_MEMORY : NULL;
 }
 
+typedef struct swapping {
+    E from, to;
+} swapping;
+
+static E swap_one(void *user, pdm_loop_fn *fn, E e, const E *args)
+{
+    const swapping *s = user;
+
+    (void)fn;
+    (void)args;
+    return e == s->from ? s->to : NULL;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+static pdm_loop_stmt *parent_of(pdm_loop_stmt *list, const pdm_loop_stmt *stmt)
+{
+    for (; list; list = list->next) {
+        for (pdm_loop_stmt *inner = list->body; inner; inner = inner->next) {
+            if (inner == stmt)
+                return list;
+        }
+        pdm_loop_stmt *found = parent_of(list->body, stmt);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* The statement in another one that has nothing else in it but conditions. */
+static pdm_loop_stmt *within(const pdm_loop_stmt *stmt)
+{
+    stmt = stmt->body;
+    while (stmt && stmt->kind == PDM_LOOP_IF && !stmt->next)
+        stmt = stmt->body;
+    return stmt && !stmt->next ? (pdm_loop_stmt *)(uintptr_t)stmt : NULL;
+}
+
+/* The only load of a buffer in a statement; NULL: there are several, or it is stored. */
+static E only_load(pdm_loop_fn *fn, const pdm_loop_stmt *stmt, uint32_t buffer)
+{
+    pdm_loop_accesses all = {0};
+    const pdm_loop_access *found = NULL;
+    bool several = !pdm_loop_collect(fn, stmt, false, &all);
+
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.v[i].buffer != buffer)
+            continue;
+        several = several || found || all.v[i].store || all.v[i].stmt->kind != PDM_LOOP_STORE;
+        found = &all.v[i];
+    }
+    const E load = found && !several ? pdm_loop_load(fn, buffer, found->indices) : NULL;
+    PDM_VEC_FREE(&all);
+    return load;
+}
+
+/* What stores to a tile under all conditions under which it is read. */
+static pdm_loop_stmt *fill_tile(pdm_loop_fn *fn, const pdm_loop_stmt *outer, const pdm_loop_stmt *inner,
+                                const pdm_loop_stmt *store, pdm_loop_stmt *filling)
+{
+    for (const pdm_loop_stmt *at = outer->body; at != store; at = at->body) {
+        if (at != inner && filling)
+            filling = pdm_loop_if(fn, at->value, filling);
+    }
+    return filling;
+}
+
+static const char *may_stage(pdm_loop_fn *fn, uint32_t buffer, const pdm_loop_stmt *outer,
+                             const pdm_loop_stmt *inner)
+{
+    if (buffer >= fn->buffers.n || fn->flat)
+        return "there is no such buffer";
+    if (outer->kind != PDM_LOOP_FOR || inner->kind != PDM_LOOP_FOR || within(outer) != inner)
+        return "it is not one loop in another";
+    if (outer->mark != PDM_LOOP_SERIAL || inner->mark != PDM_LOOP_SERIAL)
+        return NOT_SERIAL;
+    if (!within(inner) || within(inner)->kind != PDM_LOOP_STORE)
+        return "the body is not one statement that stores";
+    for (int i = 0; i < 2; i++) {
+        const E extent = (i ? inner : outer)->extent;
+        if (extent->kind != PDM_LOOP_CONST || extent->u.i < 1 || extent->u.i > PDM_LOOP_MAX_LANES)
+            return "the extents are no small numbers";
+    }
+    return NULL;
+}
+
+const char *pdm_loop_stage(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *outer, pdm_loop_stmt *inner,
+                           pdm_loop_tile *out_tile)
+{
+    const char *why = may_stage(fn, buffer, outer, inner);
+    pdm_loop_stmt *home = why ? NULL : parent_of(fn->body, outer);
+
+    if (why)
+        return why;
+    if (!home || home->kind != PDM_LOOP_FOR)
+        return "no loop is around";
+    const E load = only_load(fn, outer, buffer);
+    if (!load)
+        return fn->status != PDM_OK ? NO_MEMORY : "it is not read in one place, or is stored";
+    const pdm_loop_stmt *store = within(inner);
+    const E dims[2] = {inner->extent, pdm_loop_binary(fn, PDM_LOOP_ADD, outer->extent, pdm_loop_index(fn, 1))};
+    char text[24];
+    snprintf(text, sizeof text, "s%zu", fn->buffers.n);
+    const uint32_t tile = pdm_loop_add_buffer(fn, text, PDM_LOOP_TEMP, fn->buffers.v[buffer].dtype, 2, dims);
+    const E at[2] = {pdm_loop_var(fn, inner->var), pdm_loop_var(fn, outer->var)};
+    pdm_loop_stmt *filling = fill_tile(fn, outer, inner, store, pdm_loop_store(fn, tile, at, load));
+    const uint32_t vars[2] = {fn->num_vars, fn->num_vars + 1};
+    E *with = calloc((size_t)fn->num_vars + 2, sizeof *with);
+    if (!with || fn->status != PDM_OK) {
+        free(with);
+        fn->status = PDM_NOMEM;
+        return NO_MEMORY;
+    }
+    fn->num_vars += 2;
+    with[inner->var] = pdm_loop_var(fn, vars[0]);
+    with[outer->var] = pdm_loop_var(fn, vars[1]);
+    pdm_loop_substitute(fn, filling, with);
+    free(with);
+    pdm_loop_stmt *second = pdm_loop_for(fn, vars[1], outer->extent, filling);
+    pdm_loop_stmt *first = pdm_loop_for(fn, vars[0], inner->extent, second);
+    swapping s = {load, pdm_loop_load(fn, tile, at)};
+    if (fn->status != PDM_OK || !rewrite_one(fn, outer, swap_one, &s))
+        return NO_MEMORY;
+    fn->buffers.v[tile].scope = PDM_LOOP_SHARED;
+    fn->buffers.v[tile].home = home->var;
+    pdm_loop_stmt **link = pdm_loop_link(&home->body, outer);
+    first->next = outer;
+    *link = first;
+    why = pdm_loop_verify(fn);
+    if (why) { /* too large, or in a loop over threads: it stays where it was */
+        swapping back = {s.to, load};
+        *pdm_loop_link(&home->body, first) = outer;
+        rewrite_one(fn, outer, swap_one, &back);
+        fn->buffers.n--;
+        fn->num_vars -= 2;
+        return fn->status != PDM_OK ? NO_MEMORY : why;
+    }
+    if (out_tile)
+        *out_tile = (pdm_loop_tile){tile, first, second};
+    return NULL;
+}
+
 /* ---- rfactor --------------------------------------------------------------------------------- */
 
 /* value = combine(sum, term) */
@@ -458,19 +600,6 @@ static E neutral_of(pdm_loop_fn *fn, const combination *c, pdm_dtype dtype)
     return pdm_loop_int(fn, dtype,
                         c->neutral < 0 ? (int64_t)(UINT64_MAX << (bits - 1))
                                        : (int64_t)~(UINT64_MAX << (bits - 1)));
-}
-
-typedef struct swapping {
-    E from, to;
-} swapping;
-
-static E swap_one(void *user, pdm_loop_fn *fn, E e, const E *args)
-{
-    const swapping *s = user;
-
-    (void)fn;
-    (void)args;
-    return e == s->from ? s->to : NULL;
 }
 
 static E swapped(pdm_loop_fn *fn, E e, E from, E to)

@@ -11,7 +11,7 @@
  * Lines before the first case are remarks. COMMAND says what becomes of the input: `text` parses
  * and prints it; `json` and `json4` write it as JSON (compact, or indented by 4); `read` reads JSON
  * and prints text; `dot` draws it; `verify` parses and verifies it; `group` forms groups to be
- * compiled (cinn/group.h), `loops` prints them with their loops; `shapes` prints the analysis
+ * compiled (cinn/group.h), `loops` prints them with their loops, `gpu` with those of GPUs; `shapes` prints the analysis
  * of shapes; `pass LIST` runs passes with the verifier
  * after each, and prints the program, the parameters that were made and what was counted. There,
  * element i of a parameter is i + 1; of one whose name ends in `_variance` 3, in `_small` i + 1
@@ -70,7 +70,11 @@ static pdm_status show_groups(const pdm_ir_module *module, const char *command, 
         pdm_ir_print(grouped, out);
     else if (status == PDM_OK)
         status = pdm_cinn_group_print(
-            grouped, strcmp(command, "cuda") == 0 ? PDM_CINN_AS_CUDA : PDM_CINN_AS_LOOPS, out);
+            grouped,
+            strcmp(command, "cuda") == 0  ? PDM_CINN_AS_CUDA
+            : strcmp(command, "gpu") == 0 ? PDM_CINN_AS_GPU_LOOPS
+                                          : PDM_CINN_AS_LOOPS,
+            out);
     pdm_ir_module_destroy(grouped);
     return status;
 }
@@ -198,7 +202,7 @@ static pdm_status show(pdm_ir_module *module, const char *command, pdm_diag_sink
         status = pdm_ir_verify(module, sink);
     else if (strcmp(command, "shapes") == 0)
         status = pdm_ir_shapes_print(module, out);
-    else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0 ||
+    else if (strcmp(command, "group") == 0 || strcmp(command, "loops") == 0 || strcmp(command, "gpu") == 0 ||
              strcmp(command, "cuda") == 0)
         status = show_groups(module, command, sink, out);
     else
@@ -210,7 +214,7 @@ static bool known(const char *command)
 {
     static const char *const commands[] = {"text", "json", "json4", "read",
                                            "dot",  "verify", "group", "loops",
-                                           "cuda", "shapes"};
+                                           "cuda", "gpu", "shapes"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(command, commands[i]) == 0)

@@ -20,6 +20,7 @@ typedef struct image {
     emulator_kernel *kernels[2];
 } image;
 
+bool emulated_twice = true;
 static void *all_kernels; /* a library that has many */
 
 bool emulated_open(const char *library)
@@ -176,7 +177,7 @@ static pdm_status run(const void *any, uint32_t nest, void *const *buffers, cons
     const bool narrow =
         made->has[1] && (!made->has[0] || pdm_cinn_gpu_is_narrow(made->fn, symbols));
     /* With small sizes both must do; a single nest may be run again. */
-    if (narrow && made->has[0] && made->num_nests == 1)
+    if (narrow && made->has[0] && made->num_nests == 1 && emulated_twice)
         PDM_TRY(launch(made, nest, stmt, buffers, symbols, false));
     return launch(made, nest, stmt, buffers, symbols, narrow);
 }

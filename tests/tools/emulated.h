@@ -10,6 +10,10 @@
 
 extern const pdm_cinn_backend emulated_backend, collecting_backend;
 
+/* A nest alone is run with wide and with narrow indices, one after the other, unless this is false: it may read what it
+ * stored before. */
+extern bool emulated_twice;
+
 /* Take kernels from a library when they are in it. */
 bool emulated_open(const char *library);
 /* Write what was collected: FILE.cu as CUDA has it, and FILE.c around it for the C compiler. */

@@ -37,8 +37,7 @@ typedef struct printer {
     uint32_t threads[DIMS];
     team team;
     unsigned depth, num_sums, num_predicates;
-    bool met;    /* the team waited for all of it, and did nothing since */
-    bool shares; /* the kernel has shared memory */
+    bool met; /* the team waited for all of it, and did nothing since */
     bool *named;   /* by expression: its value has a name here */
     uint32_t *log; /* those, in order */
     size_t num_logged;
@@ -867,10 +866,26 @@ static void statements(printer *p, const pdm_loop_stmt *stmt)
     }
 }
 
+/* Whether something in a statement is in shared memory, and each turn has the same place for it. */
+static bool has_shared(const printer *p, const pdm_loop_stmt *stmt)
+{
+    if (pdm_loop_is_thread(stmt) && pdm_cinn_gpu_is_reduction(p->fn, stmt))
+        return stmt->mark != PDM_LOOP_THREAD_X || p->threads[0] > PDM_CINN_WARP;
+    for (size_t i = 0; stmt->kind == PDM_LOOP_FOR && i < p->fn->buffers.n; i++) {
+        if (p->fn->buffers.v[i].scope == PDM_LOOP_SHARED && p->fn->buffers.v[i].home == stmt->var)
+            return true;
+    }
+    for (const pdm_loop_stmt *inner = stmt->body; inner; inner = inner->next) {
+        if (has_shared(p, inner))
+            return true;
+    }
+    return false;
+}
+
 /* Turns of bound loops are independent: only those that have shared memory in common wait. */
 static void turn(printer *p, const pdm_loop_stmt *loop)
 {
-    if (p->shares || loop->mark < PDM_LOOP_BLOCK_X) {
+    if (loop->mark < PDM_LOOP_BLOCK_X || has_shared(p, loop)) {
         statements(p, loop->body);
         return;
     }
@@ -897,21 +912,6 @@ static void parameters(printer *p)
         pdm_buf_printf(p->out, "%s%s s%zu", p->fn->buffers.n + i ? ", " : "", index_type(p), i);
 }
 
-static bool has_shared(const printer *p, const pdm_loop_stmt *stmt)
-{
-    if (pdm_loop_is_thread(stmt) && pdm_cinn_gpu_is_reduction(p->fn, stmt))
-        return stmt->mark != PDM_LOOP_THREAD_X || p->threads[0] > PDM_CINN_WARP;
-    for (size_t i = 0; stmt->kind == PDM_LOOP_FOR && i < p->fn->buffers.n; i++) {
-        if (p->fn->buffers.v[i].scope == PDM_LOOP_SHARED && p->fn->buffers.v[i].home == stmt->var)
-            return true;
-    }
-    for (const pdm_loop_stmt *inner = stmt->body; inner; inner = inner->next) {
-        if (has_shared(p, inner))
-            return true;
-    }
-    return false;
-}
-
 static void kernel(printer *p, const char *prefix, const pdm_loop_stmt *nest,
                    unsigned number_of_nest)
 {
@@ -924,7 +924,6 @@ static void kernel(printer *p, const char *prefix, const pdm_loop_stmt *nest,
     for (unsigned d = 0; d < DIMS; d++)
         p->team.dims |= p->threads[d] > 1 ? 1U << d : 0;
     p->met = true;
-    p->shares = has_shared(p, nest);
     forget(p);
     statement(p, nest);
     pdm_buf_puts(p->out, "}\n");

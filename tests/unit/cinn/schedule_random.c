@@ -402,7 +402,7 @@ static const char *rfactor(sample *s, pdm_loop_stmt *loop)
 #define KINDS(X)                                                                                   \
     X(split) X(fuse) X(reorder) X(parallel) X(vectorize) X(unroll) X(bind) X(annotate)             \
     X(compute_inline) X(reverse_compute_inline) X(compute_at) X(cache_read) X(cache_write)         \
-    X(keep_in) X(rfactor) X(bind_reduction)
+    X(keep_in) X(rfactor) X(bind_reduction) X(stage)
 
 typedef enum kind {
 #define KIND(name) KIND_##name,
@@ -446,6 +446,8 @@ static const char *transform(sample *s, kind what)
         return pdm_loop_bind(s->fn, loop, PDM_LOOP_BLOCK_X + draw(s, 6));
     case KIND_bind_reduction:
         return bind_reduction(s, loop);
+    case KIND_stage:
+        return pdm_loop_stage(s->fn, buffer, loop, loop->body ? loop->body : loop, NULL);
     case KIND_annotate:
         return pdm_loop_annotate(s->fn, loop, draw(s, 4) ? "tile" : "Not a key", draw(s, 9));
     case KIND_compute_inline:
@@ -547,7 +549,7 @@ enum { GPU_SAMPLES = 80 };
 static void make_for_gpu(sample *s, counts *c)
 {
     static const kind often[] = {KIND_bind, KIND_bind_reduction, KIND_bind, KIND_bind_reduction,
-                                 KIND_keep_in, KIND_split, KIND_fuse, KIND_rfactor};
+                                 KIND_keep_in, KIND_split, KIND_stage, KIND_rfactor};
 
     make(s);
     for (int step = 0; step < 2 * STEPS; step++) {
@@ -593,6 +595,7 @@ static void check_gpu(uint64_t first, size_t count)
         samples[i].state = samples[i].seed = first + i;
         make_for_gpu(&samples[i], &c);
     }
+    emulated_twice = false;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(library, sizeof library, "%s/kernels.so", folder);
     compile_all(samples, count, folder, library);
