@@ -339,6 +339,63 @@ const char *pdm_loop_reorder(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_
     return fn->status != PDM_OK ? NO_MEMORY : why;
 }
 
+/* ---- distribute ------------------------------------------------------------------------------ */
+
+/* The innermost of loops each of which has but one statement; NULL: it is no loop, or depends on the variable. */
+static pdm_loop_stmt *innermost(pdm_loop_stmt *stmt, uint32_t var)
+{
+    while (is_serial(stmt) && !pdm_loop_mentions(stmt->extent, var)) {
+        pdm_loop_stmt *body = stmt->body;
+        if (!body || body->next || body->kind != PDM_LOOP_FOR)
+            return stmt;
+        stmt = body;
+    }
+    return NULL;
+}
+
+/* A statement of the loop's body for all of its turns. */
+static pdm_loop_stmt *for_all_turns(pdm_loop_fn *fn, const pdm_loop_stmt *loop, pdm_loop_stmt *stmt)
+{
+    const uint32_t var = fn->num_vars++;
+    pdm_loop_stmt one = *stmt;
+
+    one.next = NULL;
+    pdm_loop_stmt *copy = pdm_loop_copy(fn, &one, loop->var, pdm_loop_var(fn, var));
+    pdm_loop_stmt *inner = copy && copy->kind == PDM_LOOP_FOR ? innermost(copy, var) : NULL;
+    pdm_loop_stmt *around = copy ? pdm_loop_for(fn, var, loop->extent, inner ? inner->body : copy) : NULL;
+    if (!around || !inner)
+        return around;
+    inner->body = around;
+    return copy;
+}
+
+const char *pdm_loop_distribute(pdm_loop_fn *fn, pdm_loop_stmt *loop)
+{
+    pdm_loop_stmt **link = pdm_loop_link(&fn->body, loop), *list = NULL;
+
+    if (!is_serial(loop) || !link)
+        return NOT_SERIAL;
+    if (!loop->body || (!loop->body->next && loop->body->kind != PDM_LOOP_FOR))
+        return "there is one statement";
+    if (is_home(fn, loop->var) || has_homes(fn, loop->body))
+        return "a temporary lives in a turn";
+    for (pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR && !innermost(stmt, loop->var))
+            return "a loop in it has an extent that depends on it, or is no serial one";
+    }
+    if (!pdm_loop_is_independent(fn, loop))
+        return fn->status != PDM_OK ? NO_MEMORY : "turns depend on each other";
+    for (pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
+        pdm_loop_stmt *all = for_all_turns(fn, loop, stmt);
+        if (!all)
+            return NO_MEMORY;
+        pdm_loop_append(&list, all);
+    }
+    pdm_loop_append(&list, loop->next);
+    *link = list;
+    return NULL;
+}
+
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 /* The verifier knows what fits where. */

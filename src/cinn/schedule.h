@@ -44,6 +44,10 @@ bool pdm_loop_fuses_plainly(pdm_loop_fn *fn, pdm_loop_stmt *outer);
  * outermost first. */
 const char *pdm_loop_reorder(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_t count);
 
+/* The turns of a loop are done statement by statement: each in its body has a loop of its own, which is the innermost of those that
+ * it is itself. The statement is none of them afterwards. */
+const char *pdm_loop_distribute(pdm_loop_fn *fn, pdm_loop_stmt *loop);
+
 /* Marks: turns are independent, extents and places as the verifier wants them. */
 const char *pdm_loop_parallel(pdm_loop_fn *fn, pdm_loop_stmt *loop);
 const char *pdm_loop_vectorize(pdm_loop_fn *fn, pdm_loop_stmt *loop);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cinn/backend.h"
+#include "cinn/lower.h"
 #include "cinn/schedule.h"
 
 Suite *pdm_suite_schedule(void);
@@ -120,6 +121,161 @@ START_TEST(digits_do_not_overlap)
 }
 END_TEST
 
+/* ---- the arrangement for processors ---------------------------------------------------------- */
+
+enum { LARGE = 600 * 80 };
+
+typedef struct arranged {
+    pdm_loop_fn *fn;
+    int64_t symbols[3];
+    const pdm_loop_expr *dims[3], *i[3];
+    uint32_t x;
+} arranged;
+
+/* x of such dims, numbers or symbols, and a loop variable for each. */
+static void begin(arranged *a, const int64_t *dims, bool open)
+{
+    ck_assert_int_eq(pdm_loop_fn_create("arranged", &a->fn), PDM_OK);
+    for (uint32_t d = 0; d < 3; d++) {
+        a->symbols[d] = dims[d];
+        a->dims[d] = open && dims[d] > 1 ? pdm_loop_add_symbol(a->fn, 0, d) : pdm_loop_index(a->fn, dims[d]);
+        a->i[d] = pdm_loop_var(a->fn, a->fn->num_vars++);
+        if (open)
+            a->symbols[a->fn->symbols.n - (dims[d] > 1)] = dims[d];
+    }
+    a->x = pdm_loop_add_buffer(a->fn, "x", PDM_LOOP_INPUT, PDM_F32, 3, a->dims);
+}
+
+/* y = x - the sum over axis 1, or, if plain, that sum. */
+static void over_rows(arranged *a, bool plain)
+{
+    pdm_loop_fn *fn = a->fn;
+    const pdm_loop_expr *one = pdm_loop_index(fn, 1), *kept[3] = {a->dims[0], one, a->dims[2]};
+    const uint32_t y = pdm_loop_add_buffer(fn, "y", PDM_LOOP_OUTPUT, PDM_F32, 3, plain ? kept : a->dims);
+    const uint32_t t = plain ? y : pdm_loop_add_buffer(fn, "t", PDM_LOOP_TEMP, PDM_F32, 3, kept);
+    const pdm_loop_expr *at[3] = {a->i[0], pdm_loop_index(fn, 0), a->i[2]}, *sum = pdm_loop_load(fn, t, at);
+    pdm_loop_stmt *start = pdm_loop_store(fn, t, at, pdm_loop_float(fn, PDM_F32, 0));
+    pdm_loop_stmt *add = pdm_loop_store(fn, t, at, pdm_loop_binary(fn, PDM_LOOP_ADD, sum, pdm_loop_load(fn, a->x, a->i)));
+
+    pdm_loop_append(&start, pdm_loop_for(fn, 1, a->dims[1], add));
+    fn->body = pdm_loop_for(fn, 0, a->dims[0], pdm_loop_for(fn, 2, a->dims[2], start));
+    if (plain)
+        return;
+    const pdm_loop_expr *j[3], *from[3];
+    for (uint32_t d = 0; d < 3; d++) {
+        j[d] = pdm_loop_var(fn, fn->num_vars++);
+        from[d] = d == 1 ? at[1] : j[d];
+    }
+    const pdm_loop_expr *rest = pdm_loop_binary(fn, PDM_LOOP_SUB, pdm_loop_load(fn, a->x, j), pdm_loop_load(fn, t, from));
+    pdm_loop_stmt *all = pdm_loop_store(fn, y, j, rest);
+    for (uint32_t d = 3; d-- > 0;)
+        all = pdm_loop_for(fn, 3 + d, a->dims[d], all);
+    pdm_loop_append(&fn->body, all);
+}
+
+/* y = x with axes in another order, squared. */
+static void turned(arranged *a, const uint32_t *order)
+{
+    pdm_loop_fn *fn = a->fn;
+    const pdm_loop_expr *dims[3], *at[3], *x = pdm_loop_load(fn, a->x, a->i);
+
+    for (uint32_t d = 0; d < 3; d++) {
+        dims[d] = a->dims[order[d]];
+        at[d] = a->i[order[d]];
+    }
+    const uint32_t y = pdm_loop_add_buffer(fn, "y", PDM_LOOP_OUTPUT, PDM_F32, 3, dims);
+    fn->body = pdm_loop_store(fn, y, at, pdm_loop_binary(fn, PDM_LOOP_MUL, x, x));
+    for (uint32_t d = 3; d-- > 0;)
+        fn->body = pdm_loop_for(fn, order[d], dims[d], fn->body);
+}
+
+/* y of all nests; the turns of each one in two parts, the last first, where they are independent. */
+static void run_all(const arranged *a, float *y)
+{
+    static float x[LARGE];
+    void *image, *data[8] = {x, y};
+    uint32_t nest = 0;
+
+    ck_assert_uint_le(a->fn->buffers.n, 8);
+    for (int k = 0; k < LARGE; k++) {
+        x[k] = (float)(k * 7919 % 1000) / 7;
+        y[k] = -1;
+    }
+    for (size_t i = 2; i < a->fn->buffers.n; i++)
+        ck_assert_ptr_nonnull(data[i] = calloc(LARGE, sizeof(float)));
+    ck_assert_ptr_null(pdm_loop_verify(a->fn));
+    ck_assert_int_eq(pdm_cinn_backend_ref.compile(a->fn, &image), PDM_OK);
+    for (const pdm_loop_stmt *stmt = a->fn->body; stmt; stmt = stmt->next, nest++) {
+        const int64_t turns = stmt->kind == PDM_LOOP_FOR ? pdm_loop_eval(stmt->extent, a->symbols) : 1;
+        const int64_t half = stmt->kind == PDM_LOOP_FOR && stmt->mark == PDM_LOOP_PARALLEL ? turns / 2 : 0;
+        ck_assert_int_eq(pdm_cinn_backend_ref.run(image, nest, data, a->symbols, half, turns), PDM_OK);
+        if (half > 0)
+            ck_assert_int_eq(pdm_cinn_backend_ref.run(image, nest, data, a->symbols, 0, half), PDM_OK);
+    }
+    pdm_cinn_backend_ref.destroy(image);
+    for (size_t i = 2; i < a->fn->buffers.n; i++)
+        free(data[i]);
+}
+
+/* Columns of rows that are added up are done row by row, and transpositions by tiles: with the same bits. */
+START_TEST(arranged_loops_compute_the_same)
+{
+    static const int64_t dims[][3] = {{1, 9, 600},  {3, 13, 70},  {1, 2, 33},  {2, 40, 16}, {4, 5, 15},
+                                      {32, 1, 64}, {70, 1, 600}, {33, 5, 40}, {1, 45, 99}, {2, 64, 32}};
+    static const uint32_t orders[][3] = {{0, 2, 1}, {2, 1, 0}, {2, 0, 1}, {1, 0, 2}};
+    static float before[LARGE], after[LARGE];
+    enum { SHAPES = sizeof dims / sizeof *dims };
+    const int form = _i / SHAPES % 6;
+    arranged a;
+
+    begin(&a, dims[_i % SHAPES], _i / SHAPES >= 6);
+    if (form < 2)
+        over_rows(&a, form == 0);
+    else
+        turned(&a, orders[form - 2]);
+    run_all(&a, before);
+    pdm_cinn_schedule_cpu(a.fn, true);
+    run_all(&a, after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    pdm_loop_fn_destroy(a.fn);
+}
+END_TEST
+
+/* How many elements a temporary of a function has that has been arranged; 0: there is none in a turn of a loop. */
+static uint64_t kept_in_turns(arranged *a)
+{
+    uint64_t bytes = 0;
+
+    pdm_cinn_schedule_cpu(a->fn, true);
+    for (size_t i = 0; i < a->fn->buffers.n && bytes == 0; i++) {
+        if (a->fn->buffers.v[i].scope == PDM_LOOP_LOCAL)
+            ck_assert(pdm_loop_bytes(&a->fn->buffers.v[i], &bytes));
+    }
+    pdm_loop_fn_destroy(a->fn);
+    return bytes / sizeof(float);
+}
+
+START_TEST(tiles_and_rows_are_found)
+{
+    static const int64_t dims[3] = {1, 70, 600};
+    static const uint32_t order[3] = {0, 2, 1};
+    arranged a;
+
+    begin(&a, dims, true);
+    turned(&a, order);
+    ck_assert_uint_eq(kept_in_turns(&a), 32 * 32);
+    begin(&a, (const int64_t[]){5, 13, 70}, false);
+    over_rows(&a, false);
+    ck_assert_uint_eq(kept_in_turns(&a), 70); /* sums of a row of columns, not of one */
+    begin(&a, dims, false);
+    over_rows(&a, true);
+    pdm_cinn_schedule_cpu(a.fn, true);
+    ck_assert_int_eq(a.fn->body->mark, PDM_LOOP_PARALLEL); /* threads share columns */
+    ck_assert_ptr_nonnull(a.fn->body->body->next);
+    pdm_loop_fn_destroy(a.fn);
+}
+END_TEST
+
 Suite *pdm_suite_schedule(void)
 {
     Suite *suite = suite_create("schedule");
@@ -127,6 +283,8 @@ Suite *pdm_suite_schedule(void)
 
     tcase_add_test(tcase, digits_do_not_overlap);
     tcase_add_loop_test(tcase, fused_loops_compute_the_same, 0, 80);
+    tcase_add_loop_test(tcase, arranged_loops_compute_the_same, 0, 120);
+    tcase_add_test(tcase, tiles_and_rows_are_found);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -400,7 +400,7 @@ static const char *rfactor(sample *s, pdm_loop_stmt *loop)
 }
 
 #define KINDS(X)                                                                                   \
-    X(split) X(fuse) X(reorder) X(parallel) X(vectorize) X(unroll) X(bind) X(annotate)             \
+    X(split) X(fuse) X(reorder) X(distribute) X(parallel) X(vectorize) X(unroll) X(bind) X(annotate) \
     X(compute_inline) X(reverse_compute_inline) X(compute_at) X(cache_read) X(cache_write)         \
     X(keep_in) X(rfactor) X(bind_reduction) X(stage)
 
@@ -436,6 +436,8 @@ static const char *transform(sample *s, kind what)
         return pdm_loop_fuse(s->fn, loop);
     case KIND_reorder:
         return reorder(s, loop);
+    case KIND_distribute:
+        return pdm_loop_distribute(s->fn, loop);
     case KIND_parallel:
         return pdm_loop_parallel(s->fn, loop);
     case KIND_vectorize:
