@@ -679,7 +679,7 @@ static pdm_status keep_partial(pdm_cinn_lower *l, value *v, uint32_t number, con
 {
     char name[24];
 
-    snprintf(name, sizeof name, "s%u", v->parts[number]);
+    snprintf(name, sizeof name, "p%u", v->parts[number]); /* s: symbols */
     v->parts[number] = pdm_loop_add_buffer(l->fn, name, PDM_LOOP_TEMP, part->dtype, x->rank, x->dims);
     pdm_loop_stmt *kept = pdm_loop_store(l->fn, v->parts[number], at, sum);
     if (!kept || !*step)
