@@ -40,6 +40,9 @@ static pdm_status take_pir(const pdm_model *model, pdm_diag_sink *sink, pdm_ir_m
     return pdm_ir_verify(*out_module, sink);
 }
 
+_Static_assert(PDM_CINN_AS_SUMMARY == PDM_DUMP_GROUP_SUMMARY - PDM_DUMP_GROUPS && PDM_CINN_AS_CUDA == PDM_DUMP_CUDA - PDM_DUMP_GROUPS,
+               "forms are in the order of formats");
+
 static pdm_status print_analysis(const pdm_model *model, pdm_dump_format format, pdm_buf *buf)
 {
     pdm_diag_sink sink = pdm_api_sink(model->context);

@@ -27,12 +27,13 @@ typedef struct pdm_cinn_group_stats {
 
 PDM_MUST_USE pdm_status pdm_cinn_group_count(const pdm_ir_module *module,
                                              pdm_cinn_group_stats *out_stats);
+/* The first are in the order of pdm_dump_format. */
 typedef enum pdm_cinn_form {
     PDM_CINN_AS_OPS,
     PDM_CINN_AS_LOOPS, /* ops, and the loops that they become for the declared shapes */
-    PDM_CINN_AS_GPU_LOOPS, /* the same as GPUs have them */
     PDM_CINN_AS_CUDA,  /* a file of kernels in CUDA C */
     PDM_CINN_AS_SUMMARY, /* how many ops are in groups; which are not, and why */
+    PDM_CINN_AS_GPU_LOOPS, /* loops as GPUs have them */
     PDM_CINN_AS_LLVM /* LLVM IR for this processor, a module of each group */
 } pdm_cinn_form;
 
