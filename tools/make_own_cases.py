@@ -903,6 +903,26 @@ def set_value(b, inputs):
     b.op("set_value", ins, {"Out": "float32"}, dict(axes=[0], starts=[2], ends=[] if inputs else [-1], steps=[-2], dtype=5, shape=[]))
 
 
+@each(range=("fake_quantize_range_abs_max", dict(window_size=100)), moving=("fake_quantize_moving_average_abs_max", dict(moving_rate=0.9)))
+def scale_kept(b, type, attrs):
+    """Tools that quantize write the scale over itself, and go on with it."""
+    s = b.x("s", np.float32([1.5]))
+    out, _ = b.op(type, {"X": [b.x("x", b.randn(3, 4), (-1, 4))], "InScale": [s]}, {"Out": "float32", "OutScale": s},
+                  dict(bit_length=8, is_test=True, round_type=1, **attrs), fetch=["Out"])
+    b.op("fake_dequantize_max_abs", {"X": [out], "Scale": [s]}, {"Out": "float32"}, {"max_range": 127.0})
+
+
+@case
+def scale_kept__linear(b):
+    s, z = b.x("s", np.float32([1.5])), b.x("z", np.float32([0]))
+    accum, state = b.x("a", np.float32([2])), b.x("n", np.float32([3]))
+    attrs = dict(quant_axis=-1, bit_length=8, is_test=True, round_type=0)
+    out, *_ = b.op("quantize_linear", {"X": [b.x("x", b.randn(3, 4), (-1, 4))], "Scale": [s], "ZeroPoint": [z], "InAccum": [accum], "InState": [state]},
+                   {"Y": "float32", "OutScale": s, "OutAccum": accum, "OutState": state}, attrs, fetch=["Y"])
+    b.op("dequantize_linear", {"X": [out], "Scale": [s], "ZeroPoint": [z]}, {"Y": "float32"}, attrs)
+    b.op("elementwise_add", {"X": [accum], "Y": [state]}, {"Out": "float32"}, {"axis": -1})
+
+
 @case
 def chain__pad_scale_unpad(b):
     """2.6.2 declares a width of 1, here and in all that is made of it."""

@@ -195,6 +195,15 @@ static double follow(pdm_k *k, const pdm_tensor *x, const size_t in[2], const si
     return accum / state;
 }
 
+/* A test run leaves what it follows as it is: a result is the operand that it is written over. */
+static void kept(pdm_k *k, size_t result, size_t operand)
+{
+    const pdm_tensor *given = pdm_k_in_opt(k, operand);
+
+    if (given && PDM_K_OK(k) && pdm_k_wants(k, result))
+        pdm_k_share(k, result, given, given->rank, given->dims);
+}
+
 static pdm_status by_moving_average(pdm_k *k, bool back)
 {
     const pdm_tensor *x = floats(k, 0), *given = floats(k, 1);
@@ -208,10 +217,13 @@ static pdm_status by_moving_average(pdm_k *k, bool back)
                              : follow(k, x, (const size_t[]){2, 3}, (const size_t[]){3, 2});
     g.back = back;
     quantize(k, x, &l, &scale, &g);
-    if (!pdm_k_bool(k, "is_test"))
+    if (!pdm_k_bool(k, "is_test")) {
         put(k, 1, x->dtype, &scale, 1);
-    else if (PDM_K_OK(k) && pdm_k_wants(k, 1))
-        pdm_k_share(k, 1, given, given->rank, given->dims);
+        return k->status;
+    }
+    kept(k, 1, 1);
+    kept(k, 2, 3);
+    kept(k, 3, 2);
     return k->status;
 }
 
@@ -234,8 +246,11 @@ pdm_status pdm_kernel_moving_average_abs_max_scale(pdm_k *k)
         return k->status;
     if (pdm_k_wants(k, 0))
         pdm_k_share(k, 0, x, x->rank, x->dims);
-    if (pdm_k_bool(k, "is_test"))
+    if (pdm_k_bool(k, "is_test")) {
+        kept(k, 2, 2);
+        kept(k, 3, 1);
         return k->status;
+    }
     const double scale = follow(k, x, (const size_t[]){1, 2}, (const size_t[]){3, 2});
     put(k, 1, x->dtype, &scale, 1);
     return k->status;
@@ -256,7 +271,9 @@ pdm_status pdm_kernel_fake_quantize_range_abs_max(pdm_k *k)
     if (most && *most > scale)
         scale = *most;
     quantize(k, x, &l, &scale, &g);
-    if (!test)
+    if (test)
+        kept(k, 1, 1);
+    else
         put(k, 1, x->dtype, &scale, 1);
     const int64_t window = pdm_k_int(k, "window_size"), step = pdm_k_in_int(k, 2, 0);
     if (test || !most || !PDM_K_OK(k) || !pdm_k_wants(k, 2))
@@ -323,6 +340,10 @@ pdm_status pdm_kernel_quantize_linear(pdm_k *k)
     if (!pdm_k_bool(k, "is_test") && l.channels == 1) {
         scales[0] = follow(k, x, (const size_t[]){3, 4}, (const size_t[]){2, 1});
         put(k, 3, x->dtype, scales, 1);
+    } else {
+        kept(k, 1, 4);
+        kept(k, 2, 3);
+        kept(k, 3, 1);
     }
     if (!pdm_k_bool(k, "only_observer"))
         quantize(k, x, &l, scales, &g);
@@ -353,6 +374,9 @@ pdm_status pdm_kernel_dequantize_linear(pdm_k *k)
             pdm_set_double(out, i, plain ? v : v * s / bound);
     }
     pdm_k_share_lod(k, 0, x);
+    kept(k, 1, 4);
+    kept(k, 2, 3);
+    kept(k, 3, 1);
     return k->status;
 }
 
