@@ -396,6 +396,35 @@ const char *pdm_loop_distribute(pdm_loop_fn *fn, pdm_loop_stmt *loop)
     return NULL;
 }
 
+/* ---- fission --------------------------------------------------------------------------------- */
+
+const char *pdm_loop_fission(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *stmt, pdm_loop_stmt **out_second)
+{
+    pdm_loop_stmt *last = loop->body;
+
+    if (!is_serial(loop))
+        return NOT_SERIAL;
+    while (last && last->next != stmt)
+        last = last->next;
+    if (!last || !stmt)
+        return "nothing is before it in the loop";
+    if (is_home(fn, loop->var))
+        return "a temporary lives in the loop";
+    if (!pdm_loop_is_independent(fn, loop))
+        return "turns of the loop depend on each other";
+    const uint32_t var = fn->num_vars++;
+    const pdm_loop_expr *at = pdm_loop_var(fn, var);
+    pdm_loop_stmt *second = pdm_loop_for(fn, var, loop->extent, stmt);
+    if (fn->status != PDM_OK || !replace(fn, stmt, loop->var, at, loop->var, at))
+        return NO_MEMORY;
+    last->next = NULL;
+    second->next = loop->next;
+    loop->next = second;
+    if (out_second)
+        *out_second = second;
+    return NULL;
+}
+
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 /* The verifier knows what fits where. */

@@ -40,6 +40,8 @@ const char *pdm_loop_split(pdm_loop_fn *fn, pdm_loop_stmt *loop, int64_t factor,
 const char *pdm_loop_fuse(pdm_loop_fn *fn, pdm_loop_stmt *outer);
 /* Whether nothing is left to divide then: all places in memory move by equal steps. */
 bool pdm_loop_fuses_plainly(pdm_loop_fn *fn, pdm_loop_stmt *outer);
+/* A loop of independent turns becomes two: its statements before one of them, and behind that loop the others. */
+const char *pdm_loop_fission(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *stmt, pdm_loop_stmt **out_second);
 /* Loops, each the only statement of one of them but for the outermost, in another order: as listed,
  * outermost first. */
 const char *pdm_loop_reorder(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_t count);

@@ -14,7 +14,10 @@ enum {
     FEW_TERMS = 16,    /* below, one thread adds up as fast */
     WARP_TERMS = 512,  /* up to that many a warp does it, without waiting for others */
     FEW_TURNS = 2048,  /* so many are taken for a number that is not known */
-    ENOUGH_TURNS = 1 << 17 /* threads that keep a device busy */
+    ENOUGH_TURNS = 1 << 17, /* threads that keep a device busy */
+    ENOUGH_BLOCKS = 512,
+    MANY_TERMS = 1 << 15, /* with few turns, several blocks share those of one */
+    LEAST_TERMS = 16        /* of a thread then */
 };
 
 static pdm_loop_stmt *inner_of(const pdm_loop_stmt *loop)
@@ -74,7 +77,7 @@ static bool adds_up_neighbours(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
     w.seen = calloc(w.count + 1, sizeof *w.seen);
     if (!w.seen)
         fn->status = PDM_NOMEM;
-    for (const pdm_loop_stmt *s = loop->body; w.seen && s && !found; s = s->next)
+    for (const pdm_loop_stmt *s = pdm_cinn_gpu_terms(loop); w.seen && s && !found; s = s->next)
         found = has_unit_step(&w, s->value);
     free(w.seen);
     return found;
@@ -119,14 +122,54 @@ static pdm_loop_stmt *share(pdm_loop_fn *fn, pdm_loop_stmt *loop, int64_t turns,
     return inner;
 }
 
+/*
+ * The terms of a sum are divided among blocks, each of which leaves one result; these are added up by another
+ * kernel. How many there are depends on the extent alone, so results do not depend on the device. blocks: at
+ * most; threads: of a block, that share its terms.
+ */
+static bool divide(pdm_loop_fn *fn, pdm_loop_stmt *sum, int64_t blocks, int64_t threads, pdm_loop_partial *out)
+{
+    const int64_t terms = number_or(sum->extent, 0);
+
+    if (terms < MANY_TERMS || blocks < 2)
+        return false;
+    const int64_t each = (terms - 1) / (blocks * threads) + 1; /* terms of a thread */
+    const int64_t chunk = (each < LEAST_TERMS ? LEAST_TERMS : each) * threads;
+    return !pdm_loop_may_rfactor(fn, sum, true) && !pdm_loop_split(fn, sum, chunk, PDM_LOOP_GUARD, NULL) &&
+           !pdm_loop_rfactor(fn, sum, true, out);
+}
+
+/* The same inside of a loop of few turns: it becomes three, of which those behind it are arranged later. */
+static void divide_in(pdm_loop_fn *fn, pdm_loop_stmt *loop, bool neighbours)
+{
+    const int64_t turns = number_or(loop->extent, FEW_TURNS);
+    pdm_loop_stmt *sum = loop->body, *turns_of_sum;
+    pdm_loop_partial partial;
+
+    while (sum && !pdm_cinn_gpu_is_reduction(fn, sum))
+        sum = sum->next;
+    if (!sum || turns < 1 || !pdm_loop_is_independent(fn, loop) ||
+        !divide(fn, sum, neighbours ? ENOUGH_BLOCKS / turns : ENOUGH_BLOCKS / ((turns - 1) / PDM_CINN_WARP + 1),
+                neighbours ? PDM_CINN_BLOCK : PDM_CINN_ROWS, &partial))
+        return;
+    if (!pdm_loop_fission(fn, loop, sum, &turns_of_sum) && !pdm_loop_fission(fn, turns_of_sum, partial.finish, NULL) &&
+        !neighbours) /* threads side by side are those of the turns */
+        pdm_loop_reorder(fn, (pdm_loop_stmt *[]){sum, turns_of_sum}, 2);
+}
+
 /* A loop whose turns are independent. */
 static void arrange(pdm_loop_fn *fn, pdm_loop_stmt *loop)
 {
-    bool neighbours = false;
+    bool neighbours = false, still = false;
     const int64_t turns = number_or(loop->extent, FEW_TURNS);
 
     fuse_sums(fn, loop->body);
-    const int64_t terms = terms_of(fn, loop->body, &neighbours);
+    int64_t terms = terms_of(fn, loop->body, &neighbours);
+    if (terms >= MANY_TERMS) {
+        divide_in(fn, loop, neighbours);
+        terms = terms_of(fn, loop->body, &still);
+        neighbours = neighbours && still;
+    }
     if (terms < FEW_TERMS || (!neighbours && turns >= ENOUGH_TURNS)) {
         share(fn, loop, PDM_CINN_BLOCK, PDM_LOOP_THREAD_X);
     } else if (!neighbours && turns >= PDM_CINN_WARP) {
@@ -255,7 +298,11 @@ void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
         if (!pdm_loop_is_independent(fn, loop)) { /* what is added up to one element is done by one block */
             while (inner_of(loop) && !pdm_loop_fuse(fn, loop)) {
             }
-            pdm_loop_bind_reduction(fn, loop, PDM_LOOP_THREAD_X, true);
+            pdm_loop_partial partial;
+            if (divide(fn, loop, ENOUGH_BLOCKS, PDM_CINN_BLOCK, &partial))
+                arrange(fn, partial.start);
+            else
+                pdm_loop_bind_reduction(fn, loop, PDM_LOOP_THREAD_X, true);
             continue;
         }
         while (fn->status == PDM_OK && inner_of(loop) &&

@@ -13,6 +13,7 @@
 
 #include "cinn/backend.h"
 #include "cinn/cuda/print.h"
+#include "cinn/lower.h"
 #include "cinn/schedule.h"
 #include "tools/emulated.h"
 #include "tools/emulator.h"
@@ -402,7 +403,7 @@ static const char *rfactor(sample *s, pdm_loop_stmt *loop)
 #define KINDS(X)                                                                                   \
     X(split) X(fuse) X(reorder) X(distribute) X(parallel) X(vectorize) X(unroll) X(bind) X(annotate) \
     X(compute_inline) X(reverse_compute_inline) X(compute_at) X(cache_read) X(cache_write)         \
-    X(keep_in) X(rfactor) X(bind_reduction) X(stage)
+    X(keep_in) X(rfactor) X(bind_reduction) X(stage) X(fission)
 
 typedef enum kind {
 #define KIND(name) KIND_##name,
@@ -450,6 +451,10 @@ static const char *transform(sample *s, kind what)
         return bind_reduction(s, loop);
     case KIND_stage:
         return pdm_loop_stage(s->fn, buffer, loop, loop->body ? loop->body : loop, NULL);
+    case KIND_fission: {
+        pdm_loop_stmt *second = loop->body ? loop->body->next : NULL;
+        return pdm_loop_fission(s->fn, loop, second && second->next && draw(s, 2) ? second->next : second, NULL);
+    }
     case KIND_annotate:
         return pdm_loop_annotate(s->fn, loop, draw(s, 4) ? "tile" : "Not a key", draw(s, 9));
     case KIND_compute_inline:
@@ -586,17 +591,11 @@ static void compile_all(sample *samples, size_t count, const char *folder, const
     pdm_buf_deinit(&wrapped);
 }
 
-static void check_gpu(uint64_t first, size_t count)
+/* What the emulator makes of functions that are scheduled, and the interpreter. Frees them. */
+static void check_samples(sample *samples, size_t count)
 {
-    static sample samples[GPU_SAMPLES];
     char folder[] = "/tmp/pdm-schedule-XXXXXX", library[64];
-    counts c = {0};
 
-    memset(samples, 0, sizeof samples);
-    for (size_t i = 0; i < count; i++) {
-        samples[i].state = samples[i].seed = first + i;
-        make_for_gpu(&samples[i], &c);
-    }
     emulated_twice = false;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(library, sizeof library, "%s/kernels.so", folder);
@@ -612,10 +611,56 @@ static void check_gpu(uint64_t first, size_t count)
         leave(&after);
         pdm_loop_fn_destroy(samples[i].fn);
     }
-    printf("# on a GPU: %u loops bound, %u reductions\n", c.done[KIND_bind], c.done[KIND_bind_reduction]);
-    ck_assert(count < GPU_SAMPLES || (c.done[KIND_bind] > 0 && c.done[KIND_bind_reduction] > 0));
     unlink(library);
     rmdir(folder);
+}
+
+static void check_gpu(uint64_t first, size_t count)
+{
+    static sample samples[GPU_SAMPLES];
+    counts c = {0};
+
+    memset(samples, 0, sizeof samples);
+    for (size_t i = 0; i < count; i++) {
+        samples[i].state = samples[i].seed = first + i;
+        make_for_gpu(&samples[i], &c);
+    }
+    check_samples(samples, count);
+    printf("# on a GPU: %u loops bound, %u reductions\n", c.done[KIND_bind], c.done[KIND_bind_reduction]);
+    ck_assert(count < GPU_SAMPLES || (c.done[KIND_bind] > 0 && c.done[KIND_bind_reduction] > 0));
+}
+
+/* y[r, c] = the sum of x[r, k, c] over k < terms, as the policy arranges it, and z[c, r] = y[r, c]. */
+static void make_sum(sample *s, int64_t rows, int64_t terms, int64_t columns)
+{
+    const int64_t extents[3] = {rows, terms, columns};
+    E dims[3], i[3];
+
+    ck_assert_int_eq(pdm_loop_fn_create("sum", &s->fn), PDM_OK);
+    s->dtype = PDM_F32;
+    s->reassociated = true;
+    for (uint32_t d = 0; d < 3; d++) {
+        dims[d] = pdm_loop_index(s->fn, extents[d]);
+        i[d] = extents[d] == 1 ? pdm_loop_index(s->fn, 0) : pdm_loop_var(s->fn, d);
+    }
+    s->fn->num_vars = 5;
+    const uint32_t x = pdm_loop_add_buffer(s->fn, "x", PDM_LOOP_INPUT, PDM_F32, 3, dims);
+    const uint32_t y = pdm_loop_add_buffer(s->fn, "y", PDM_LOOP_OUTPUT, PDM_F32, 2, (E[]){dims[0], dims[2]});
+    const uint32_t z = pdm_loop_add_buffer(s->fn, "z", PDM_LOOP_OUTPUT, PDM_F32, 2, (E[]){dims[2], dims[0]});
+    const E to[2] = {i[0], i[2]};
+    pdm_loop_stmt *body = pdm_loop_store(s->fn, y, to, pdm_loop_float(s->fn, PDM_F32, 0));
+    pdm_loop_append(&body, pdm_loop_for(s->fn, 1, dims[1],
+                                        pdm_loop_store(s->fn, y, to,
+                                                       pdm_loop_binary(s->fn, PDM_LOOP_ADD, pdm_loop_load(s->fn, y, to),
+                                                                       pdm_loop_load(s->fn, x, i)))));
+    body = columns > 1 ? pdm_loop_for(s->fn, 2, dims[2], body) : body;
+    body = rows > 1 ? pdm_loop_for(s->fn, 0, dims[0], body) : body;
+    pdm_loop_append(&s->fn->body, body);
+    const E r = rows > 1 ? pdm_loop_var(s->fn, 4) : i[0], c = columns > 1 ? pdm_loop_var(s->fn, 3) : i[2];
+    body = pdm_loop_store(s->fn, z, (E[]){c, r}, pdm_loop_load(s->fn, y, (E[]){r, c}));
+    body = rows > 1 ? pdm_loop_for(s->fn, 4, dims[0], body) : body;
+    body = columns > 1 ? pdm_loop_for(s->fn, 3, dims[2], body) : body;
+    pdm_loop_append(&s->fn->body, body);
 }
 
 /* Sanitizers do not know threads as coroutines. */
@@ -671,6 +716,34 @@ START_TEST(gpus_agree)
 }
 END_TEST
 
+/* Kernels of the policy: by one thread, a warp, a block, rows of threads, and several blocks. */
+START_TEST(the_policy_for_gpus_agrees)
+{
+    static const struct {
+        int64_t rows, terms, columns;
+        uint32_t nests;
+    } sizes[] = {{5, 8, 70, 2},   {40, 100, 1, 2},     {3, 2000, 1, 2},  {3, 40, 50, 2},
+                 {1, 40000, 1, 5}, {1, 33000, 40, 4}, {3, 40000, 1, 4}, {2, 70000, 2, 4}};
+    enum { COUNT = sizeof sizes / sizeof *sizes };
+    static sample samples[COUNT];
+
+    if (!may_emulate())
+        return;
+    memset(samples, 0, sizeof samples);
+    for (size_t k = 0; k < COUNT; k++) {
+        uint32_t nests = 0;
+        make_sum(&samples[k], sizes[k].rows, sizes[k].terms, sizes[k].columns);
+        pdm_cinn_schedule_gpu(samples[k].fn);
+        for (const pdm_loop_stmt *nest = samples[k].fn->body; nest; nest = nest->next)
+            nests++;
+        const char *fault = pdm_loop_verify(samples[k].fn);
+        ck_assert_msg(!fault && nests == sizes[k].nests, "%zu: %s, %u nests\n%s", k, fault ? fault : "sound", nests,
+                      text_of(samples[k].fn));
+    }
+    check_samples(samples, COUNT);
+}
+END_TEST
+
 START_TEST(gpus_agree_long)
 {
     for (uint64_t seed = 0; may_emulate() && seed < 50; seed++)
@@ -699,6 +772,7 @@ Suite *pdm_suite_schedule_random(void)
     tcase_add_test(tcase, results_stay);
     tcase_add_test(tcase, backends_agree);
     tcase_add_test(tcase, gpus_agree);
+    tcase_add_test(tcase, the_policy_for_gpus_agrees);
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(many, 600);
     tcase_set_tags(many, "long");
