@@ -11,6 +11,29 @@
 
 #include "cinn/loop_ir.h"
 
+/* out = alpha * x * y for a batch of matrices, in rows that are `step` elements apart; turned: in
+ * columns. Those of out are dense. Addresses are the device's. */
+typedef struct pdm_cinn_product {
+    pdm_dtype dtype;
+    int64_t batch, rows, cols, depth;
+    const void *x, *y;
+    bool x_turned, y_turned;
+    int64_t x_step, y_step, x_batch, y_batch; /* batch: elements from a matrix to the next; 0: it is the same */
+    double alpha;
+    void *out;
+} pdm_cinn_product;
+
+/* Convolution, channels first, over three spatial dims, of which the first ones may be 1. The same
+ * padding before and behind. Filters are [out, in / groups, ...]; of transposed ones [in, out / groups, ...]. */
+typedef struct pdm_cinn_conv {
+    pdm_dtype dtype;
+    bool transposed;
+    int64_t batch, in_channels, out_channels, groups;
+    int64_t in[3], kernel[3], stride[3], dilation[3], pad[3], out_size[3];
+    const void *x, *filter;
+    void *out;
+} pdm_cinn_conv;
+
 /* A device with memory of its own: addresses are not those of the process. What is asked for is done
  * in that order. */
 typedef struct pdm_cinn_device {
@@ -22,6 +45,13 @@ typedef struct pdm_cinn_device {
     PDM_MUST_USE pdm_status (*launch)(const void *image, const pdm_loop_fn *fn,
                                       void *const *buffers, const int64_t *symbols);
     const char *(*error)(void); /* what failed last in this thread */
+    /* A mark is passed when all is done that was asked for before it. between waits until the second is. */
+    PDM_MUST_USE pdm_status (*mark)(void **out_mark);
+    PDM_MUST_USE pdm_status (*between)(void *first, void *second, uint64_t *out_nanoseconds);
+    void (*unmark)(void *mark); /* NULL is allowed */
+    /* What libraries of the device do. NULL, PDM_UNSUPPORTED: they are missing, or cannot do it. */
+    PDM_MUST_USE pdm_status (*product)(const pdm_cinn_product *product);
+    PDM_MUST_USE pdm_status (*conv)(const pdm_cinn_conv *conv);
 } pdm_cinn_device;
 
 typedef struct pdm_cinn_backend {

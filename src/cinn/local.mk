@@ -58,9 +58,15 @@ libpdm_cinn_la_SOURCES += \
 	src/cinn/cache.h \
 	src/cinn/calls.c \
 	src/cinn/calls.h \
+	src/cinn/cuda/cublas.c \
+	src/cinn/cuda/cublas.h \
 	src/cinn/cuda/cuda.c \
+	src/cinn/cuda/cudnn.c \
+	src/cinn/cuda/cudnn.h \
 	src/cinn/cuda/driver.c \
 	src/cinn/cuda/driver.h \
+	src/cinn/cuda/library.c \
+	src/cinn/cuda/library.h \
 	src/cinn/cuda/nvrtc.c \
 	src/cinn/cuda/nvrtc.h \
 	src/cinn/cuda/print.c \

@@ -11,6 +11,7 @@ typedef enum pdm_cinn_note_kind {
     PDM_CINN_NOTE_CACHE,        /* a remark */
     PDM_CINN_NOTE_CACHE_BAD,    /* code is not kept */
     PDM_CINN_NOTE_NOT_COMPILED, /* ops are run one by one instead */
+    PDM_CINN_NOTE_LIBRARY,      /* a library of a device is missing: a remark */
 } pdm_cinn_note_kind;
 
 /* The same text is told once in a process, and no more than some. */

@@ -88,7 +88,8 @@ static const struct {
     {"PDM_CACHE_DIR", "folder of compiled code; without it $XDG_CACHE_HOME/pdmigrate, or ~/.cache/pdmigrate. --cache-dir goes before."},
     {"PDM_CACHE", "off: compiled code is neither looked for nor kept on disk, as with --no-cache."},
     {"PDM_MODULE_DIR", "folder of the module for --compile llvm, instead of the one where it was installed."},
-    {"PDM_CUDA, PDM_NVRTC", "file names of the CUDA driver and of NVRTC, which are looked for otherwise; none: as if it were not there."},
+    {"PDM_CUDA, PDM_NVRTC, PDM_CUBLAS, PDM_CUDNN",
+     "file names of the CUDA driver, NVRTC, cuBLAS and cuDNN, which are looked for otherwise; none: as if it were not there."},
     {"NO_COLOR", "not empty: no colours on a terminal."},
 };
 

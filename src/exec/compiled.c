@@ -108,7 +108,8 @@ void pdm_exec_tell_notes(pdm_diag_sink *sink, pthread_mutex_t *lock)
 {
     static const pdm_diag_code codes[] = {[PDM_CINN_NOTE_CACHE] = PDM_D_CACHE_NOTE,
                                           [PDM_CINN_NOTE_CACHE_BAD] = PDM_D_CACHE_UNUSED,
-                                          [PDM_CINN_NOTE_NOT_COMPILED] = PDM_D_COMPILE_NOTE};
+                                          [PDM_CINN_NOTE_NOT_COMPILED] = PDM_D_COMPILE_NOTE,
+                                          [PDM_CINN_NOTE_LIBRARY] = PDM_D_DEVICE_LIBRARY};
     pdm_cinn_note_kind kind;
     char text[PDM_CINN_NOTE_ROOM];
 
@@ -481,6 +482,7 @@ typedef struct device_job {
     const int64_t *symbols;
     void **data;     /* by buffer: memory of the device */
     uint64_t *bytes; /* by buffer: of what this call took there; 0: nothing */
+    uint64_t made;   /* bytes of results */
 } device_job;
 
 /* PDM_NOMEM: the device is full, or there is too much for it. */
@@ -504,6 +506,7 @@ static pdm_status take_there(device_job *job)
             return PDM_NOMEM;
         PDM_TRY(device->alloc(bytes, &job->data[i]));
         job->bytes[i] = bytes + 1; /* one more, for those of 0 bytes */
+        job->made += buffer->role == PDM_LOOP_OUTPUT ? bytes : 0;
     }
     return PDM_OK;
 }
@@ -550,9 +553,12 @@ static pdm_status run_there(device_job *job, bool *out_done)
 
     if (status == PDM_NOMEM)
         return PDM_OK; /* it may be done here */
-    if (status == PDM_OK)
+    if (status == PDM_OK) {
+        pdm_exec_mirror_time(job->mirror);
         status = device->launch(pdm_cinn_kernel_image(job->v->kernel), job->v->fn, job->data,
                                 job->symbols);
+        pdm_exec_mirror_timed(job->mirror, job->group->op, job->made);
+    }
     if (status == PDM_UNSUPPORTED)
         return PDM_OK;
     if (status != PDM_OK)

@@ -180,14 +180,76 @@ static pdm_status find(pdm_exec_device *device, const work *w, made **out)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* Whether batches of both operands can be counted by one number; strides: how far apart they are. */
+static bool one_batch(const pdm_nn_product *p, int64_t *x_stride, int64_t *y_stride)
+{
+    const int last = p->batch_rank - 1;
+
+    *x_stride = last >= 0 ? p->x_batch[last] : 0;
+    *y_stride = last >= 0 ? p->y_batch[last] : 0;
+    for (int d = last - 1; d >= 0; d--) {
+        if (p->batch_dims[d] > 1 && (p->x_batch[d] != p->x_batch[d + 1] * p->batch_dims[d + 1] ||
+                                     p->y_batch[d] != p->y_batch[d + 1] * p->batch_dims[d + 1]))
+            return false;
+    }
+    return true;
+}
+
+static pdm_status library_product(const pdm_cinn_device *device, const pdm_nn_product *p, void **data)
+{
+    pdm_cinn_product call = {.dtype = p->x->dtype, .batch = p->batch, .rows = p->rows, .cols = p->cols,
+                             .depth = p->depth, .x = data[0], .y = data[1], .out = data[2], .alpha = p->alpha};
+
+    if (!device->product || p->add || p->y->dtype != p->x->dtype || (p->x_row != 1 && p->x_col != 1) ||
+        (p->y_row != 1 && p->y_col != 1) || !one_batch(p, &call.x_batch, &call.y_batch))
+        return PDM_UNSUPPORTED;
+    call.x_turned = p->x_col != 1;
+    call.y_turned = p->y_col != 1;
+    call.x_step = call.x_turned ? p->x_col : p->x_row;
+    call.y_step = call.y_turned ? p->y_col : p->y_row;
+    return device->product(&call);
+}
+
+static pdm_status library_conv(const pdm_cinn_device *device, const pdm_nn_conv *c, void **data)
+{
+    pdm_cinn_conv call = {.dtype = c->x->dtype, .transposed = c->transposed, .batch = c->w.batch,
+                          .in_channels = c->w.channels, .out_channels = c->groups * c->out_group,
+                          .groups = c->groups, .x = data[0], .filter = data[1], .out = data[2]};
+
+    if (!device->conv || c->bias || c->residual || c->act || c->filter->dtype != c->x->dtype ||
+        c->w.channels_last || c->in_group < 1)
+        return PDM_UNSUPPORTED;
+    for (int d = 0; d < 3; d++) {
+        if (c->w.before[d] != c->w.after[d])
+            return PDM_UNSUPPORTED;
+        call.in[d] = c->w.in[d];
+        call.kernel[d] = c->w.kernel[d];
+        call.stride[d] = c->w.stride[d];
+        call.dilation[d] = c->w.dilation[d];
+        call.pad[d] = c->w.before[d];
+        call.out_size[d] = c->w.out[d];
+    }
+    return device->conv(&call);
+}
+
 static pdm_status launch(pdm_exec_device *device, const work *w, void **data)
 {
+    const pdm_cinn_device *with = device->backend->device;
+    pdm_status status = PDM_UNSUPPORTED;
     made *m;
 
+    pdm_exec_mirror_time(device->mirror);
+    if (w->kind == PRODUCT)
+        status = library_product(with, w->what, data);
+    else if (w->kind == CONV)
+        status = library_conv(with, w->what, data);
+    if (status != PDM_UNSUPPORTED)
+        return status;
     PDM_TRY(find(device, w, &m));
-    return m->kernel ? device->backend->device->launch(pdm_cinn_kernel_image(m->kernel), m->loops.fn, data,
-                                                       m->loops.symbols)
-                     : PDM_UNSUPPORTED;
+    if (!m->kernel)
+        return PDM_UNSUPPORTED;
+    pdm_exec_mirror_time(device->mirror); /* not that code is made */
+    return with->launch(pdm_cinn_kernel_image(m->kernel), m->loops.fn, data, m->loops.symbols);
 }
 
 /* PDM_UNSUPPORTED, PDM_NOMEM: it may be done here. */
@@ -202,6 +264,7 @@ static pdm_status run_there(pdm_exec_device_call *call, const work *w)
     void **out = &data[w->num_inputs];
     PDM_TRY(device->alloc(bytes, out));
     pdm_status status = launch(call->device, w, data);
+    pdm_exec_mirror_timed(call->device->mirror, call->op, bytes);
     if (status == PDM_OK)
         status = pdm_exec_mirror_give(call->device->mirror, w->out, *out);
     if (status != PDM_OK)

@@ -2,6 +2,7 @@
 
 #include <float.h>
 
+#include "cinn/gpu.h"
 #include "cinn/loop_rewrite.h"
 
 typedef const pdm_loop_expr *E;
@@ -15,6 +16,7 @@ typedef struct maker {
     pdm_loop_fn *fn;
     int64_t *symbols;
     uint32_t x, y, extra, out, sum; /* buffers */
+    uint32_t block, thread;         /* variables */
     pdm_dtype wide;                 /* what is summed up in */
 } maker;
 
@@ -110,13 +112,23 @@ static pdm_loop_stmt *only_if(maker *m, E condition, pdm_loop_stmt *body)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static pdm_status begin(maker *m, const char *name, pdm_dtype dtype, pdm_device_loops *out)
+/* vars: so many beside those of blocks and threads, from 0 on. */
+static pdm_status begin(maker *m, const char *name, pdm_dtype dtype, uint32_t vars, pdm_device_loops *out)
 {
     if (dtype != PDM_F32 && dtype != PDM_F64 && !pdm_loop_is_half(dtype))
         return PDM_UNSUPPORTED;
     PDM_TRY(pdm_loop_fn_create(name, &out->fn));
-    *m = (maker){.fn = out->fn, .symbols = out->symbols, .wide = dtype == PDM_F64 ? PDM_F64 : PDM_F32};
+    *m = (maker){.fn = out->fn, .symbols = out->symbols, .wide = dtype == PDM_F64 ? PDM_F64 : PDM_F32,
+                 .block = vars, .thread = vars + 1};
+    m->fn->num_vars = vars + 2;
     return PDM_OK;
+}
+
+/* The number of a turn of the nest. */
+static E counter(maker *m)
+{
+    return binary(m, PDM_LOOP_ADD, times(m, pdm_loop_var(m->fn, m->block), PDM_CINN_BLOCK),
+                  pdm_loop_var(m->fn, m->thread));
 }
 
 static uint32_t buffer(maker *m, const char *name, pdm_loop_role role, const pdm_tensor *tensor)
@@ -127,23 +139,31 @@ static uint32_t buffer(maker *m, const char *name, pdm_loop_role role, const pdm
 }
 
 /* What a thread adds up, for a turn of the nest. */
-static void sums(maker *m, uint32_t var, int64_t count)
+static void sums(maker *m, int64_t count)
 {
     E extent = number(m, count);
 
     m->sum = pdm_loop_add_buffer(m->fn, "sum", PDM_LOOP_TEMP, m->wide, 1, &extent);
     if (m->fn->status == PDM_OK) {
         m->fn->buffers.v[m->sum].scope = PDM_LOOP_LOCAL;
-        m->fn->buffers.v[m->sum].home = var;
+        m->fn->buffers.v[m->sum].home = m->thread;
     }
 }
 
-static pdm_status finish(maker *m, uint32_t var, E extent, pdm_loop_stmt *body, pdm_device_loops *out)
+/* count: turns of the nest, a thread each. */
+static pdm_status finish(maker *m, E count, pdm_loop_stmt *body, pdm_device_loops *out)
 {
-    pdm_loop_stmt *nest = m->fn->status == PDM_OK ? loop(m, var, extent, body) : NULL;
+    const int64_t turns = m->fn->status == PDM_OK ? pdm_loop_eval(count, m->symbols) : 0;
+    E blocks = size(m, turns / PDM_CINN_BLOCK + (turns % PDM_CINN_BLOCK != 0));
+    pdm_loop_stmt *threads = NULL, *nest = NULL;
 
+    if (m->fn->status == PDM_OK)
+        threads = loop(m, m->thread, number(m, PDM_CINN_BLOCK), only_if(m, binary(m, PDM_LOOP_LT, counter(m), count), body));
+    if (threads)
+        nest = loop(m, m->block, blocks, threads);
     if (nest) {
-        nest->mark = PDM_LOOP_PARALLEL;
+        threads->mark = PDM_LOOP_THREAD_X;
+        nest->mark = PDM_LOOP_BLOCK_X;
         m->fn->body = nest;
         pdm_loop_flatten(m->fn);
     }
@@ -232,18 +252,17 @@ pdm_status pdm_exec_product_loops(const pdm_nn_product *p, pdm_device_loops *out
 
     if (p->y->dtype != p->x->dtype || p->out->dtype != p->x->dtype)
         return PDM_UNSUPPORTED;
-    PDM_TRY(begin(&m, "product", p->x->dtype, out));
+    PDM_TRY(begin(&m, "product", p->x->dtype, 1, out));
     m.x = buffer(&m, "x", PDM_LOOP_INPUT, p->x);
     m.y = buffer(&m, "y", PDM_LOOP_INPUT, p->y);
     m.extra = p->add ? buffer(&m, "add", PDM_LOOP_INPUT, p->add) : 0;
     m.out = buffer(&m, "out", PDM_LOOP_OUTPUT, p->out);
-    m.fn->num_vars = 2;
-    sums(&m, 0, t.rows * t.cols);
+    sums(&m, t.rows * t.cols);
     t.num_rows = size(&m, p->rows);
     t.num_cols = size(&m, p->cols);
     t.row_tiles = size(&m, (p->rows + t.rows - 1) / t.rows);
     t.col_tiles = size(&m, (p->cols + t.cols - 1) / t.cols);
-    E extent = binary(&m, PDM_LOOP_MUL, t.row_tiles, t.col_tiles), rest = pdm_loop_var(m.fn, 0), batch = number(&m, 0);
+    E extent = binary(&m, PDM_LOOP_MUL, t.row_tiles, t.col_tiles), rest = counter(&m), batch = number(&m, 0);
     t.x = t.y = t.out = t.add = number(&m, 0);
     t.col = digit(&m, &rest, t.col_tiles);
     t.row = digit(&m, &rest, t.row_tiles);
@@ -262,10 +281,10 @@ pdm_status pdm_exec_product_loops(const pdm_nn_product *p, pdm_device_loops *out
     for (int64_t i = 0; i < t.rows * t.cols && m.fn->status == PDM_OK; i++)
         pdm_loop_append(&body, set_sum(&m, i, pdm_loop_number(m.fn, m.wide, 0)));
     if (m.fn->status == PDM_OK)
-        pdm_loop_append(&body, product_sums(&m, p, &t, 1));
+        pdm_loop_append(&body, product_sums(&m, p, &t, 0));
     for (int64_t i = 0; i < t.rows * t.cols && m.fn->status == PDM_OK; i++)
         pdm_loop_append(&body, product_result(&m, p, &t, i));
-    return finish(&m, 0, extent, body, out);
+    return finish(&m, extent, body, out);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -332,15 +351,15 @@ static E input_place(maker *m, const pdm_nn_conv *c, int d, E to, E at, E *insid
     return from;
 }
 
-/* Turns of a kernel's places: variables 2, 3, 4; the channel is variable 1. */
+/* Turns of a kernel's places: variables 1, 2, 3; the channel is variable 0. */
 static pdm_loop_stmt *conv_sums(maker *m, const pdm_nn_conv *c, const place *p, E channels, E tiles, int64_t tile)
 {
-    E channel = pdm_loop_var(m->fn, 1), first = binary(m, PDM_LOOP_ADD, binary(m, PDM_LOOP_MUL, p->group, size(m, c->in_group)), channel);
+    E channel = pdm_loop_var(m->fn, 0), first = binary(m, PDM_LOOP_ADD, binary(m, PDM_LOOP_MUL, p->group, size(m, c->in_group)), channel);
     E x = step(m, step(m, number(m, 0), p->batch, c->xs[0]), first, c->xs[1]), inside[3], spot = number(m, 0);
     pdm_loop_stmt *body = NULL;
 
     for (int d = 0; d < 3; d++) {
-        E at = c->w.kernel[d] == 1 ? number(m, 0) : pdm_loop_var(m->fn, (uint32_t)d + 2);
+        E at = c->w.kernel[d] == 1 ? number(m, 0) : pdm_loop_var(m->fn, (uint32_t)d + 1);
         x = step(m, x, input_place(m, c, d, p->at[d], at, &inside[d]), c->xs[2 + d]);
         spot = binary(m, PDM_LOOP_ADD, times(m, spot, c->w.kernel[d]), at);
     }
@@ -353,9 +372,9 @@ static pdm_loop_stmt *conv_sums(maker *m, const pdm_nn_conv *c, const place *p, 
     body = only_if(m, both(m, both(m, inside[0], inside[1]), inside[2]), body);
     for (int d = 2; d >= 0; d--) {
         if (c->w.kernel[d] != 1)
-            body = loop(m, (uint32_t)d + 2, number(m, c->w.kernel[d]), body);
+            body = loop(m, (uint32_t)d + 1, number(m, c->w.kernel[d]), body);
     }
-    return loop(m, 1, size(m, c->in_group), body);
+    return loop(m, 0, size(m, c->in_group), body);
 }
 
 static pdm_loop_stmt *conv_result(maker *m, const pdm_nn_conv *c, const place *p, E channels, E tiles, int64_t tile, int64_t i)
@@ -380,22 +399,21 @@ pdm_status pdm_exec_conv_loops(const pdm_nn_conv *c, pdm_device_loops *out)
 
     if (c->residual || c->act || c->filter->dtype != c->x->dtype || (c->bias && c->bias->dtype != c->x->dtype))
         return PDM_UNSUPPORTED;
-    PDM_TRY(begin(&m, "conv", c->x->dtype, out));
+    PDM_TRY(begin(&m, "conv", c->x->dtype, 4, out));
     m.x = buffer(&m, "x", PDM_LOOP_INPUT, c->x);
     m.y = buffer(&m, "filter", PDM_LOOP_INPUT, c->filter);
     m.extra = c->bias ? buffer(&m, "bias", PDM_LOOP_INPUT, c->bias) : 0;
     m.out = buffer(&m, "out", PDM_LOOP_OUTPUT, c->out);
-    m.fn->num_vars = 5;
-    sums(&m, 0, tile);
+    sums(&m, tile);
     E channels = size(&m, c->out_group), tiles = tile == 1 ? channels : size(&m, (c->out_group + tile - 1) / tile);
-    E extent = split_counter(&m, &c->w, size(&m, c->groups), tiles, pdm_loop_var(m.fn, 0), &p);
+    E extent = split_counter(&m, &c->w, size(&m, c->groups), tiles, counter(&m), &p);
     for (int64_t i = 0; i < tile && m.fn->status == PDM_OK; i++)
         pdm_loop_append(&body, set_sum(&m, i, pdm_loop_number(m.fn, m.wide, 0)));
     if (m.fn->status == PDM_OK)
         pdm_loop_append(&body, conv_sums(&m, c, &p, channels, tiles, tile));
     for (int64_t i = 0; i < tile && m.fn->status == PDM_OK; i++)
         pdm_loop_append(&body, conv_result(&m, c, &p, channels, tiles, tile, i));
-    return finish(&m, 0, extent, body, out);
+    return finish(&m, extent, body, out);
 }
 
 /* ---- pooling --------------------------------------------------------------------------------- */
@@ -436,19 +454,18 @@ pdm_status pdm_exec_pool_loops(const pdm_nn_pool *p, pdm_device_loops *out)
 
     if ((!largest && p->mode != PDM_POOL_AVERAGE) || p->starts[0] || p->mask)
         return PDM_UNSUPPORTED;
-    PDM_TRY(begin(&m, "pool", p->x->dtype, out));
+    PDM_TRY(begin(&m, "pool", p->x->dtype, 3, out));
     m.x = buffer(&m, "x", PDM_LOOP_INPUT, p->x);
     m.out = buffer(&m, "out", PDM_LOOP_OUTPUT, p->out);
-    m.fn->num_vars = 5;
-    sums(&m, 0, 1);
-    E extent = split_counter(&m, &p->w, number(&m, 1), size(&m, p->w.channels), pdm_loop_var(m.fn, 0), &at);
+    sums(&m, 1);
+    E extent = split_counter(&m, &p->w, number(&m, 1), size(&m, p->w.channels), counter(&m), &at);
     E x = step(&m, step(&m, number(&m, 0), at.batch, p->xs[0]), at.channel, p->xs[1]);
     E to = step(&m, step(&m, number(&m, 0), at.batch, p->os[0]), at.channel, p->os[1]);
     for (int d = 0; d < 3; d++) {
         E count;
         window_of(&m, p, d, at.at[d], &begins[d], &counts[d], &count);
         counted = counted ? binary(&m, PDM_LOOP_MUL, counted, count) : count;
-        x = step(&m, x, binary(&m, PDM_LOOP_ADD, begins[d], pdm_loop_var(m.fn, (uint32_t)d + 2)), p->xs[2 + d]);
+        x = step(&m, x, binary(&m, PDM_LOOP_ADD, begins[d], pdm_loop_var(m.fn, (uint32_t)d)), p->xs[2 + d]);
         to = step(&m, to, at.at[d], p->os[2 + d]);
     }
     E value = wide(&m, load(&m, m.x, x)), before = sum_at(&m, 0);
@@ -456,7 +473,7 @@ pdm_status pdm_exec_pool_loops(const pdm_nn_pool *p, pdm_device_loops *out)
                                    largest ? pdm_loop_select(m.fn, binary(&m, PDM_LOOP_LT, value, before), before, value)
                                            : binary(&m, PDM_LOOP_ADD, before, value));
     for (int d = 2; d >= 0; d--)
-        turns = loop(&m, (uint32_t)d + 2, counts[d], turns);
+        turns = loop(&m, (uint32_t)d, counts[d], turns);
     pdm_loop_stmt *body = set_sum(&m, 0, pdm_loop_number(m.fn, m.wide, largest ? lowest_of(p->x->dtype) : 0));
     E result = largest ? before : binary(&m, PDM_LOOP_DIV, before, pdm_loop_cast(m.fn, m.wide, counted));
     pdm_loop_stmt *last = round_out(&m, to, result);
@@ -464,5 +481,5 @@ pdm_status pdm_exec_pool_loops(const pdm_nn_pool *p, pdm_device_loops *out)
         pdm_loop_append(&body, turns);
         pdm_loop_append(&body, last);
     }
-    return finish(&m, 0, extent, body, out);
+    return finish(&m, extent, body, out);
 }

@@ -1,6 +1,6 @@
 /*
  * Loops for what a device may do instead of a kernel (kernels/nn_device.h), where no library of the
- * device does it: kernels of one nest, whose turns threads share. Sums are of float32, or float64.
+ * device does it: kernels of one nest, a turn a thread. Sums are of float32, or float64.
  * Small numbers and those of windows are written into the code, others are symbols, so that
  * it serves many shapes.
  */

@@ -275,6 +275,24 @@ static pdm_status failed(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_s
     return status == PDM_STOPPED ? status : PDM_INVALID_MODEL;
 }
 
+static const char *reason_of(const pdm_exec_session *s, pdm_status status)
+{
+    return s->mirror && status == PDM_INTERNAL ? s->plan->device->error() : pdm_status_text(status);
+}
+
+/* A value is read here, now; instr: who asks, NULL: the caller of the run. */
+static pdm_status bring(pdm_exec_session *s, const pdm_exec_instr *instr, const pdm_value *value)
+{
+    const pdm_status status =
+        pdm_exec_mirror_read(s->mirror, instr ? instr->op : s->plan->module->op, value);
+
+    if (status == PDM_OK || status == PDM_NOMEM)
+        return status;
+    if (instr)
+        return failed(s, instr, status, reason_of(s, status));
+    return pdm_diag(s->sink, PDM_D_EXEC_OP, NULL, NULL, "the device failed: %s", reason_of(s, status));
+}
+
 static pdm_ir_attr op_attr(void *self, const char *name)
 {
     return pdm_ir_op_attr(self, name);
@@ -417,19 +435,21 @@ static void leave_here(pdm_exec_session *s, const pdm_exec_instr *instr, uint32_
         pdm_exec_mirror_wrote(s->mirror, at(s, instr->out[i]));
 }
 
-static pdm_status ask_device(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_k *k)
+static pdm_status ask_device(pdm_exec_session *s, const pdm_exec_instr *instr, pdm_k *k,
+                             bool *out_there)
 {
     pdm_exec_device_call there;
 
     PDM_TRY(pdm_exec_device_begin(s->device, instr->op, k, &there));
     const pdm_status status = pdm_k_call(k, reference_of(instr));
+    *out_there = there.done;
     if (!there.done)
         leave_here(s, instr, 0);
     pdm_exec_tell_notes(s->sink, &s->lock);
     return status;
 }
 
-static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
+static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr, bool *out_there)
 {
     call c = {s, instr};
     pdm_rng rng;
@@ -442,7 +462,8 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
         rng = (pdm_rng){{0}};
     if (instr->in_place)
         redirect_in_place(s, instr, out);
-    pdm_status status = use_of(s, instr) == USES_THERE ? ask_device(s, instr, &k) : pdm_k_call(&k, instr->fn);
+    pdm_status status = use_of(s, instr) == USES_THERE ? ask_device(s, instr, &k, out_there)
+                                                               : pdm_k_call(&k, instr->fn);
     pdm_k_end(&k);
     if (status == PDM_OK && s->options.observe)
         s->options.observe(s->options.user, instr->op, (const pdm_value *const *)k.in,
@@ -452,7 +473,7 @@ static pdm_status run_kernel(pdm_exec_session *s, const pdm_exec_instr *instr)
     if (instr->in_place)
         status = finish_in_place(s, instr, out, status);
     if (status != PDM_OK)
-        return failed(s, instr, status, k.message[0] ? k.message : pdm_status_text(status));
+        return failed(s, instr, status, k.message[0] ? k.message : reason_of(s, status));
     return PDM_OK;
 }
 
@@ -465,7 +486,7 @@ static pdm_status condition(pdm_exec_session *s, const pdm_exec_instr *instr, bo
     const pdm_value *value = at(s, instr->in[0]);
 
     if (s->mirror)
-        PDM_TRY(pdm_exec_mirror_read(s->mirror, instr->op, value));
+        PDM_TRY(bring(s, instr, value));
     if (value && value->kind == PDM_VALUE_LIST) { /* no element is empty */
         *out = true;
         for (size_t i = 0; i < value->list.count; i++) {
@@ -514,7 +535,8 @@ static pdm_status run_if(pdm_exec_session *s, const pdm_exec_instr *instr, unsig
     return PDM_OK;
 }
 
-static pdm_status run_group(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+static pdm_status run_group(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth,
+                            bool *out_there)
 {
     call c = {s, instr};
     pdm_rng rng = {{0}};
@@ -522,14 +544,13 @@ static pdm_status run_group(pdm_exec_session *s, const pdm_exec_instr *instr, un
     bool done;
 
     pdm_status status = pdm_exec_group_run(instr->group, &k, s->mirror, &done);
-    if (s->mirror && s->options.trace && status == PDM_OK && done) /* for the time that it took */
-        status = s->plan->device->get(NULL, NULL, 0);
+    *out_there = s->mirror && done;
     pdm_exec_tell_notes(s->sink, &s->lock);
     if (status == PDM_OK)
         status = k.status;
     pdm_k_end(&k);
     if (status != PDM_OK)
-        return failed(s, instr, status, k.message[0] ? k.message : pdm_status_text(status));
+        return failed(s, instr, status, k.message[0] ? k.message : reason_of(s, status));
     if (!done) {
         const pdm_exec_block *block = instr->blocks[0];
         PDM_TRY(run_block(s, block, depth + 1));
@@ -657,17 +678,20 @@ static pdm_status copy(pdm_exec_session *s, const pdm_exec_instr *instr)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
+/* there: results were left on a device. */
+static pdm_status dispatch(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth,
+                           bool *out_there)
 {
+    *out_there = false;
     switch (instr->kind) {
     case PDM_EXEC_KERNEL:
-        return run_kernel(s, instr);
+        return run_kernel(s, instr, out_there);
     case PDM_EXEC_IF:
         return run_if(s, instr, depth);
     case PDM_EXEC_WHILE:
         return run_while(s, instr, depth);
     case PDM_EXEC_GROUP:
-        return run_group(s, instr, depth);
+        return run_group(s, instr, depth, out_there);
     case PDM_EXEC_PUSH:
         return push(s, instr);
     case PDM_EXEC_POP:
@@ -698,20 +722,22 @@ static uint64_t bytes_of(const pdm_value *value)
 static pdm_status traced(pdm_exec_session *s, const pdm_exec_instr *instr, unsigned depth)
 {
     const uint64_t begin = pdm_exec_now();
-    const pdm_status status = dispatch(s, instr, depth);
+    bool there;
+    const pdm_status status = dispatch(s, instr, depth, &there);
     const uint64_t end = pdm_exec_now();
     uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < instr->num_out; i++)
         bytes += bytes_of(at(s, instr->out[i]));
-    pdm_exec_trace_add(s->options.trace, instr->op, begin, end, bytes, depth);
+    pdm_exec_trace_add_named(s->options.trace, there ? "ask the device" : NULL, instr->op, begin, end,
+                             there ? 0 : bytes, depth);
     return status;
 }
 
 static pdm_status bring_here(pdm_exec_session *s, const pdm_exec_instr *instr, uint32_t first)
 {
     for (uint32_t i = first; i < instr->num_in; i++)
-        PDM_TRY(pdm_exec_mirror_read(s->mirror, instr->op, at(s, instr->in[i])));
+        PDM_TRY(bring(s, instr, at(s, instr->in[i])));
     return PDM_OK;
 }
 
@@ -737,7 +763,8 @@ static pdm_status run_instr(pdm_exec_session *s, const pdm_exec_instr *instr, un
     const bool here = use == USES_HERE || use == USES_SHAPES;
     if (here)
         PDM_TRY(bring_here(s, instr, use == USES_SHAPES));
-    PDM_TRY(s->options.trace ? traced(s, instr, depth) : dispatch(s, instr, depth));
+    bool there;
+    PDM_TRY(s->options.trace ? traced(s, instr, depth) : dispatch(s, instr, depth, &there));
     if (here)
         leave_here(s, instr, use == USES_SHAPES);
     release(s, instr);
@@ -861,8 +888,7 @@ pdm_status pdm_exec_run(pdm_exec_session *s, pdm_diag_sink *sink)
     if (status == PDM_OK) {
         status = run_block(s, s->plan->top, 0);
         for (size_t i = 0; s->mirror && status == PDM_OK && i < s->plan->num_outputs; i++)
-            status = pdm_exec_mirror_read(s->mirror, s->plan->module->op,
-                                          at(s, s->plan->outputs[i].slot));
+            status = bring(s, NULL, at(s, s->plan->outputs[i].slot));
         if (s->mirror)
             pdm_exec_mirror_clear(s->mirror);
         if (status != PDM_OK)

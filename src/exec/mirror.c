@@ -17,12 +17,23 @@ typedef struct place {
     bool kept; /* data never change */
 } place;
 
+/* What was asked for between two marks. */
+typedef struct timed {
+    const pdm_ir_op *op;
+    void *begin, *end;
+    uint64_t bytes;
+} timed;
+
 struct pdm_exec_mirror {
     const pdm_cinn_device *device;
     pdm_exec_trace *trace;
     pthread_mutex_t lock; /* recursive */
     PDM_VEC(place) places;
     pdm_map constants; /* addresses here */
+    void *zero;        /* a mark, passed about when zero_at was; NULL: none in this run */
+    uint64_t zero_at;
+    void *begin; /* a mark of what is going on; NULL: nothing is timed */
+    PDM_VEC(timed) timed;
 };
 
 pdm_status pdm_exec_mirror_create(const pdm_cinn_device *device, pdm_exec_trace *trace,
@@ -50,10 +61,57 @@ static void drop(pdm_exec_mirror *m, size_t i)
     m->places.v[i] = m->places.v[--m->places.n];
 }
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+void pdm_exec_mirror_time(pdm_exec_mirror *m)
+{
+    if (!m->trace)
+        return;
+    if (!m->zero && m->device->mark(&m->zero) == PDM_OK)
+        m->zero_at = pdm_exec_now();
+    m->device->unmark(m->begin);
+    m->begin = NULL;
+    if (m->zero && m->device->mark(&m->begin) != PDM_OK)
+        m->begin = NULL; /* it is not timed then */
+}
+
+void pdm_exec_mirror_timed(pdm_exec_mirror *m, const pdm_ir_op *op, uint64_t bytes)
+{
+    timed t = {.op = op, .begin = m->begin, .bytes = bytes};
+
+    if (!m->begin)
+        return;
+    m->begin = NULL;
+    if (m->device->mark(&t.end) == PDM_OK && PDM_VEC_PUSH(&m->timed, t))
+        return;
+    m->device->unmark(t.begin);
+    m->device->unmark(t.end);
+}
+
+/* All of them are in the past, or soon will be. */
+static void tell_times(pdm_exec_mirror *m)
+{
+    for (size_t i = 0; i < m->timed.n; i++) {
+        const timed *t = &m->timed.v[i];
+        uint64_t begin, took;
+        if (m->device->between(m->zero, t->begin, &begin) == PDM_OK &&
+            m->device->between(t->begin, t->end, &took) == PDM_OK)
+            pdm_exec_trace_add_device(m->trace, t->op, m->zero_at + begin, m->zero_at + begin + took, t->bytes);
+        m->device->unmark(t->begin);
+        m->device->unmark(t->end);
+    }
+    m->timed.n = 0;
+    m->device->unmark(m->begin);
+    m->device->unmark(m->zero);
+    m->begin = m->zero = NULL;
+}
+
 void pdm_exec_mirror_destroy(pdm_exec_mirror *m)
 {
     if (!m)
         return;
+    tell_times(m);
+    PDM_VEC_FREE(&m->timed);
     while (m->places.n > 0)
         drop(m, m->places.n - 1);
     PDM_VEC_FREE(&m->places);
@@ -80,6 +138,7 @@ void pdm_exec_mirror_unlock(pdm_exec_mirror *m)
 void pdm_exec_mirror_clear(pdm_exec_mirror *m)
 {
     pdm_exec_mirror_lock(m);
+    tell_times(m);
     for (size_t i = m->places.n; i-- > 0;) {
         if (!m->places.v[i].kept)
             drop(m, i);

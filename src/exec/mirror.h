@@ -38,6 +38,10 @@ PDM_MUST_USE pdm_status pdm_exec_mirror_take(pdm_exec_mirror *mirror, const pdm_
 /* Data of a tensor are from now on those of memory of the device, which is the mirror's then. */
 PDM_MUST_USE pdm_status pdm_exec_mirror_give(pdm_exec_mirror *mirror, const pdm_tensor *tensor,
                                              void *device);
+/* What is asked of the device between these two is in the trace, with the time that it takes there;
+ * a call is told at the end of the run. */
+void pdm_exec_mirror_time(pdm_exec_mirror *mirror);
+void pdm_exec_mirror_timed(pdm_exec_mirror *mirror, const pdm_ir_op *op, uint64_t bytes);
 /* All that a call does is between these. */
 void pdm_exec_mirror_lock(pdm_exec_mirror *mirror);
 void pdm_exec_mirror_unlock(pdm_exec_mirror *mirror);

@@ -1,6 +1,7 @@
 #include "exec/trace.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,15 +64,28 @@ static const char *name_of(const event *e)
     return e->name ? e->name : pdm_ir_op_name(e->op);
 }
 
-void pdm_exec_trace_add_named(pdm_exec_trace *trace, const char *name, const pdm_ir_op *op,
-                              uint64_t begin, uint64_t end, uint64_t bytes, unsigned depth)
+static void add(pdm_exec_trace *trace, event e)
 {
-    const event e = {name, op, begin, end, bytes, depth, pdm_pool_thread()};
-
     pthread_mutex_lock(&trace->lock);
     if (!PDM_VEC_PUSH(&trace->events, e))
         trace->lost++;
     pthread_mutex_unlock(&trace->lock);
+}
+
+void pdm_exec_trace_add_named(pdm_exec_trace *trace, const char *name, const pdm_ir_op *op,
+                              uint64_t begin, uint64_t end, uint64_t bytes, unsigned depth)
+{
+    add(trace, (event){name, op, begin, end, bytes, depth, pdm_pool_thread()});
+}
+
+/* It is in no op around it, and none is in it. */
+enum { DEVICE_THREAD = 1000 };
+#define DEVICE_DEPTH (UINT_MAX - 1)
+
+void pdm_exec_trace_add_device(pdm_exec_trace *trace, const pdm_ir_op *op, uint64_t begin, uint64_t end,
+                               uint64_t bytes)
+{
+    add(trace, (event){NULL, op, begin, end, bytes, DEVICE_DEPTH, DEVICE_THREAD});
 }
 
 /* Microseconds with three decimals. */

@@ -22,6 +22,10 @@ void pdm_exec_trace_add_named(pdm_exec_trace *trace, const char *name /* stays *
                               const pdm_ir_op *op, uint64_t begin, uint64_t end, uint64_t bytes,
                               unsigned depth);
 
+/* What a device did meanwhile, in a line of its own. */
+void pdm_exec_trace_add_device(pdm_exec_trace *trace, const pdm_ir_op *op, uint64_t begin, uint64_t end,
+                               uint64_t bytes);
+
 /* The timeline as the Chrome trace format has it; ops belong to modules that must still be there.
  */
 void pdm_exec_trace_print(const pdm_exec_trace *trace, pdm_buf *buf);

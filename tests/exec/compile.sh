@@ -83,10 +83,10 @@ if [ "$PDM_SANITIZERS" = no ]; then
     # A device has memory of its own, and here a driver that stands in.
     PDM_CUDA=$builddir/tests/tools/.libs/fake-cuda.so
     if [ -e "$PDM_CUDA" ]; then
-        export PDM_CUDA PDM_NVRTC="$PDM_CUDA" PDM_FAKE_KERNELS="$dir/kernels.so" XDG_CACHE_HOME="$dir/cache"
+        export PDM_CUDA PDM_NVRTC="$PDM_CUDA" PDM_CUBLAS="$PDM_CUDA" PDM_CUDNN="$PDM_CUDA" PDM_FAKE_KERNELS="$dir/kernels.so" XDG_CACHE_HOME="$dir/cache"
         compiled device "groups on a device" --compile cuda --single
         compiled device-2 "groups on a device, 2 threads" --compile cuda --threads 2
-        unset PDM_NVRTC PDM_FAKE_KERNELS XDG_CACHE_HOME
+        unset PDM_NVRTC PDM_CUBLAS PDM_CUDNN PDM_FAKE_KERNELS XDG_CACHE_HOME
     else
         tap_skip "groups on a device" "the driver that stands in is a shared library"
     fi

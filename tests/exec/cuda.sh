@@ -15,6 +15,7 @@ if [ ! -e "$fake" ] || [ "$PDM_SANITIZERS" != no ]; then
     exit 0
 fi
 unset PDM_CACHE
+export PDM_CUBLAS=/nowhere/libcublas.so PDM_CUDNN=/nowhere/libcudnn.so
 export XDG_CACHE_HOME="$dir/cache"
 
 # with CUDA NVRTC COMMAND...
@@ -53,6 +54,15 @@ done
 # shellcheck disable=SC2086 # a list of folders without blanks
 with "$fake" "$fake" "$tools/pdm-run" --compile cuda $folders "$srcdir/fixtures/models/unet_mini"
 tap_is $? 0 "kernels that are made of loops for them give the record"
+with "$fake" "$fake" "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda -v
+says "products are done without cuBLAS: /nowhere/libcublas.so" "that cuBLAS is missing is told with -v"
+rm -f "$dir/report"
+# shellcheck disable=SC2086 # a list of folders without blanks
+PDM_FAKE_REPORT=$dir/report PDM_CUBLAS=$fake PDM_CUDNN=$fake with "$fake" "$fake" "$tools/pdm-run" --compile cuda $folders \
+    "$srcdir/fixtures/models/unet_mini" "$srcdir/fixtures/models/bert_tiny"
+tap_is $? 0 "cuBLAS and cuDNN, as they stand in, give the record"
+tap_try "that were calls of libraries" test "$(sed -n 's/.* \([0-9]*\) calls of libraries.*/\1/p' "$dir/report")" -ge 30
+tap_is "$(grep -c ' 0 descriptors and events left' "$dir/report")" 1 "none of their descriptors is left"
 
 with /nowhere/libcuda.so "$fake" "$PDMIGRATE" run "$model" --io "$model/io.npz" --compile cuda
 tap_is $? 0 "without a driver the processor computes"
@@ -73,6 +83,23 @@ tap_try "PTX is printed" grep -q '^.target sm_80' "$dir/out"
 with "$fake" "$fake" "$PDMIGRATE" show "$model" --kernel-source ptx --arch sm_999
 tap_is $? 4 "not for what NVRTC does not know"
 says "NVRTC refused kernels for compute_999" "which is told"
+# Each call of a run is made to fail once: the answer is right, or says what failed.
+export PDM_CUBLAS="$fake" PDM_CUDNN="$fake"
+case=$srcdir/fixtures/cases/report_pad_reflect_conv
+calls=0
+bad=
+: >"$dir/report"
+while calls=$((calls + 1)) && [ $calls -lt 400 ]; do
+    PDM_FAKE_FAIL=$calls PDM_FAKE_REPORT=$dir/report with "$fake" "$fake" "$PDMIGRATE" verify "$case" --io "$case/io.npz" --compile cuda
+    code=$?
+    grep -q 'fails for a test' "$dir/err" || break
+    if [ $code -ge 5 ] || { [ $code -ne 0 ] && ! grep -q 'error: ' "$dir/err"; }; then
+        bad="$bad $calls:$code"
+    fi
+done
+tap_is "$bad" "" "each of $calls calls may fail"
+tap_try "the last run is as if nothing had been" test $code -eq 0 -a $calls -gt 20 -a $calls -lt 400
+tap_is "$(grep -vc ' 0 descriptors and events left' "$dir/report")" 0 "no descriptor is left after a failure"
 for case in op_while__dynamic_rnn op_conditional_block__nested; do
     with "$fake" "$fake" "$PDMIGRATE" verify "$srcdir/fixtures/cases/$case" --io "$srcdir/fixtures/cases/$case/io.npz" --compile cuda
     tap_is $? 0 "$case: loops and branches read here what groups leave there"

@@ -7,6 +7,7 @@
  *
  * PDM_FAKE_KERNELS: a library with kernels that need not be compiled again (pdm-run --collect).
  * PDM_FAKE_NO_DEVICE: there is a driver and no device. PDM_FAKE_MEMORY: bytes that the device has.
+ * PDM_FAKE_FAIL: "N" has the N-th call from then on fail that may, counted from 1; "NAME", all of that function.
  * PDM_FAKE_TEXTS: a file to which the kernels that are compiled are appended, as pdm-nvrtc wants them.
  * PDM_FAKE_REPORT: a file; at the end it gets a line with what was done, and what was not given back.
  */
@@ -18,15 +19,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "emulator.h"
+#include "fake_cuda.h"
 
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, NO_BINARY = 209,
        NOT_FOUND = 500, LAUNCH_FAILED = 719 };
 #define SHIFT (UINT64_C(1) << 56)
-#define API __attribute__((visibility("default")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int current; /* a context */
@@ -34,8 +36,9 @@ static int the_context, the_stream;
 static bool is_ready, has_stream;
 static unsigned long launches, puts_done, gets_done, compiled, modules;
 static uint64_t in_use, peak;
+unsigned long fake_library_calls, fake_library_objects;
 
-static int wrong(int code, const char *format, ...)
+int fake_wrong(int code, const char *format, ...)
 {
     va_list args;
 
@@ -45,6 +48,15 @@ static int wrong(int code, const char *format, ...)
     fputc('\n', stderr);
     va_end(args);
     return code;
+}
+
+/* Set by whoever has allocations fail: told (true) before the loader or the compiler is used, false after it. */
+API void (*fake_outside)(bool);
+
+static void outside(bool on)
+{
+    if (fake_outside)
+        fake_outside(on);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -71,12 +83,49 @@ static char *find_memory(uint64_t address, size_t *out_left)
     return NULL;
 }
 
+/* What may go wrong outside of a program: it is told, since the program has to tell it, too. */
+bool fake_fails(const char *what)
+{
+    static unsigned long calls;
+    const char *which = getenv("PDM_FAKE_FAIL");
+
+    if (!which)
+        return false;
+    pthread_mutex_lock(&lock);
+    const bool fails = (*which >= '0' && *which <= '9') ? ++calls == strtoul(which, NULL, 10) : !strcmp(which, what);
+    pthread_mutex_unlock(&lock);
+    if (fails)
+        fprintf(stderr, "fake cuda: %s fails for a test\n", what);
+    return fails;
+}
+
 static bool enter(const char *what)
 {
     if (is_ready && current)
-        return true;
-    wrong(INVALID_CONTEXT, "%s without a context", what);
+        return !fake_fails(what);
+    fake_wrong(INVALID_CONTEXT, "%s without a context", what);
     return false;
+}
+
+bool fake_may_call(const char *what, const void *stream)
+{
+    if (is_ready && current && stream == &the_stream)
+        return true;
+    fake_wrong(INVALID_CONTEXT, "%s without a context or a stream", what);
+    return false;
+}
+
+void *fake_memory(const char *what, const void *address, uint64_t bytes)
+{
+    size_t left = 0;
+
+    pthread_mutex_lock(&lock);
+    char *at = find_memory((uint64_t)(uintptr_t)address, &left);
+    pthread_mutex_unlock(&lock);
+    if (at && left >= bytes)
+        return at;
+    fake_wrong(INVALID_VALUE, "%s has %zu of %llu bytes", what, left, (unsigned long long)bytes);
+    return NULL;
 }
 
 API int cuMemAlloc_v2(uint64_t *out, size_t bytes)
@@ -86,7 +135,7 @@ API int cuMemAlloc_v2(uint64_t *out, size_t bytes)
 
     if (!enter("cuMemAlloc") || bytes == 0 || !b) {
         free(b);
-        return bytes == 0 ? wrong(INVALID_VALUE, "memory of no bytes") : INVALID_CONTEXT;
+        return bytes == 0 ? fake_wrong(INVALID_VALUE, "memory of no bytes") : INVALID_CONTEXT;
     }
     pthread_mutex_lock(&lock);
     const bool full = limit && in_use + bytes > strtoull(limit, NULL, 10);
@@ -123,7 +172,7 @@ API int cuMemFree_v2(uint64_t address)
         free(found);
     }
     pthread_mutex_unlock(&lock);
-    return found ? OK : wrong(INVALID_VALUE, "memory is freed that is not there");
+    return found ? OK : fake_wrong(INVALID_VALUE, "memory is freed that is not there");
 }
 
 static int copy(const char *what, uint64_t address, size_t bytes, const void *stream, char **out)
@@ -133,12 +182,12 @@ static int copy(const char *what, uint64_t address, size_t bytes, const void *st
     if (!enter(what))
         return INVALID_CONTEXT;
     if (stream != &the_stream)
-        return wrong(INVALID_VALUE, "%s in no stream", what);
+        return fake_wrong(INVALID_VALUE, "%s in no stream", what);
     pthread_mutex_lock(&lock);
     *out = find_memory(address, &left);
     pthread_mutex_unlock(&lock);
     if (!*out || left < bytes)
-        return wrong(INVALID_VALUE, "%s of %zu bytes where %zu are", what, bytes, left);
+        return fake_wrong(INVALID_VALUE, "%s of %zu bytes where %zu are", what, bytes, left);
     return OK;
 }
 
@@ -179,8 +228,9 @@ static void report(void)
     for (const block *b = blocks; b; b = b->next)
         left++;
     fprintf(out, "%lu compiled, %lu launches, %lu copies to the device, %lu from it, %llu bytes at most, %lu blocks left, "
-                 "%lu modules left\n",
-            compiled, launches, puts_done, gets_done, (unsigned long long)peak, left, modules);
+                 "%lu modules left, %lu calls of libraries, %lu descriptors and events left\n",
+            compiled, launches, puts_done, gets_done, (unsigned long long)peak, left, modules, fake_library_calls,
+            fake_library_objects);
     fclose(out);
 }
 
@@ -188,7 +238,7 @@ API int cuInit(unsigned flags)
 {
     if (!is_ready)
         atexit(report);
-    is_ready = flags == 0;
+    is_ready = flags == 0 && !fake_fails("cuInit");
     return is_ready ? OK : INVALID_VALUE;
 }
 
@@ -204,31 +254,31 @@ API int cuGetErrorString(int code, const char **out)
 API int cuDeviceGetCount(int *out)
 {
     *out = getenv("PDM_FAKE_NO_DEVICE") ? 0 : 1;
-    return OK;
+    return fake_fails("cuDeviceGetCount") ? NO_DEVICE : OK;
 }
 
 API int cuDeviceGet(int *out, int number)
 {
     *out = 7;
-    return number == 0 ? OK : INVALID_VALUE;
+    return number == 0 && !fake_fails("cuDeviceGet") ? OK : INVALID_VALUE;
 }
 
 API int cuDeviceGetAttribute(int *out, int attribute, int device)
 {
     *out = attribute == 75 ? 8 : 0; /* 8.0 */
-    return device == 7 && (attribute == 75 || attribute == 76) ? OK : INVALID_VALUE;
+    return device == 7 && (attribute == 75 || attribute == 76) && !fake_fails("cuDeviceGetAttribute") ? OK : INVALID_VALUE;
 }
 
 API int cuDevicePrimaryCtxRetain(void **out, int device)
 {
     *out = &the_context;
-    return device == 7 ? OK : INVALID_VALUE;
+    return device == 7 && !fake_fails("cuDevicePrimaryCtxRetain") ? OK : INVALID_VALUE;
 }
 
 API int cuCtxSetCurrent(const void *context)
 {
-    current = context == &the_context;
-    return current ? OK : wrong(INVALID_CONTEXT, "there is no such context");
+    current = context == &the_context && !fake_fails("cuCtxSetCurrent");
+    return current ? OK : fake_wrong(INVALID_CONTEXT, "there is no such context");
 }
 
 API int cuStreamCreate(void **out, unsigned flags)
@@ -241,6 +291,59 @@ API int cuStreamCreate(void **out, unsigned flags)
 API int cuStreamSynchronize(const void *stream)
 {
     return enter("cuStreamSynchronize") && has_stream && stream == &the_stream ? OK : INVALID_VALUE;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+typedef struct event {
+    bool recorded;
+    struct timespec at;
+} event;
+
+API int cuEventCreate(event **out, unsigned flags)
+{
+    event *e = calloc(1, sizeof *e);
+
+    if (!enter("cuEventCreate") || !e || flags != 0) {
+        free(e);
+        return INVALID_VALUE;
+    }
+    pthread_mutex_lock(&lock);
+    fake_library_objects++;
+    pthread_mutex_unlock(&lock);
+    *out = e;
+    return OK;
+}
+
+API int cuEventRecord(event *e, const void *stream)
+{
+    if (!enter("cuEventRecord") || stream != &the_stream)
+        return INVALID_VALUE;
+    e->recorded = true;
+    clock_gettime(CLOCK_MONOTONIC, &e->at);
+    return OK;
+}
+
+API int cuEventSynchronize(const event *e)
+{
+    return enter("cuEventSynchronize") && e->recorded ? OK : INVALID_VALUE;
+}
+
+API int cuEventElapsedTime(float *out, const event *first, const event *second)
+{
+    if (!enter("cuEventElapsedTime") || !first->recorded || !second->recorded)
+        return INVALID_VALUE;
+    *out = (float)(second->at.tv_sec - first->at.tv_sec) * 1e3f + (float)(second->at.tv_nsec - first->at.tv_nsec) / 1e6f;
+    return OK;
+}
+
+API int cuEventDestroy_v2(event *e)
+{
+    free(e);
+    pthread_mutex_lock(&lock);
+    fake_library_objects--;
+    pthread_mutex_unlock(&lock);
+    return OK;
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -297,15 +400,17 @@ API int cuModuleLoadData(module **out, const void *image)
     if (!enter("cuModuleLoadData"))
         return INVALID_CONTEXT;
     if (memcmp(h.magic, magic, sizeof magic) != 0)
-        return wrong(NO_BINARY, "an image that is no code");
+        return fake_wrong(NO_BINARY, "an image that is no code");
     module *m = calloc(1, sizeof *m);
     if (!m)
         return OUT_OF_MEMORY;
     m->owned = h.size > 0;
+    outside(true);
     m->library = m->owned ? open_bytes((const char *)image + sizeof h, h.size) : known_kernels();
+    outside(false);
     if (!m->library) {
         free(m);
-        return wrong(NO_BINARY, "code that cannot be loaded: %s", dlerror());
+        return fake_wrong(NO_BINARY, "code that cannot be loaded: %s", dlerror());
     }
     modules++;
     *out = m;
@@ -321,8 +426,10 @@ API int cuModuleUnload(module *m)
         memset(f, 0, sizeof *f); /* a launch of it fails */
         free(f);
     }
+    outside(true);
     if (m->owned)
         dlclose(m->library);
+    outside(false);
     free(m);
     modules--;
     return OK;
@@ -335,7 +442,7 @@ API int cuModuleGetFunction(function **out, module *m, const char *name)
     if (!enter("cuModuleGetFunction") || !f || strlen(name) >= sizeof f->name ||
         !emulator_find(m->library, name, &f->kernel)) {
         free(f);
-        return wrong(NOT_FOUND, "there is no kernel %s", name);
+        return fake_wrong(NOT_FOUND, "there is no kernel %s", name);
     }
     strcpy(f->name, name);
     f->next = m->functions;
@@ -359,7 +466,7 @@ static int translate(const function *f, void **arguments, void **out, void **poi
         memcpy(&value, arguments[i], sizeof value);
         pointers[i] = find_memory(value, &left);
         if (!pointers[i])
-            return wrong(INVALID_VALUE, "argument %u of %s is no memory of the device", i, f->name);
+            return fake_wrong(INVALID_VALUE, "argument %u of %s is no memory of the device", i, f->name);
         out[i] = &pointers[i];
         bytes[i] = (long long)left;
     }
@@ -376,7 +483,7 @@ API int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsig
         return INVALID_CONTEXT;
     if (stream != &the_stream || extra || shared > 48 * 1024 || gx == 0 || gy > 65535 || gz > 65535 || bx == 0 ||
         (uint64_t)bx * by * bz > 1024 || f->kernel.num_arguments > MOST_ARGUMENTS)
-        return wrong(INVALID_VALUE, "a launch of %s that does not fit", f->name);
+        return fake_wrong(INVALID_VALUE, "a launch of %s that does not fit", f->name);
     pthread_mutex_lock(&lock);
     const int code = translate(f, arguments, copies, pointers, bytes);
     pthread_mutex_unlock(&lock);
@@ -386,7 +493,7 @@ API int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsig
     /* As many blocks as make kernels go around more than once. */
     const emulator_size grid = emulator_few(gx, gy, gz), size = {bx, by, bz};
     const char *fault = emulator_launch(&f->kernel, grid, size, copies, bytes);
-    return fault ? wrong(LAUNCH_FAILED, "%s: %s", f->name, fault) : OK;
+    return fault ? fake_wrong(LAUNCH_FAILED, "%s: %s", f->name, fault) : OK;
 }
 
 /* ---- NVRTC ----------------------------------------------------------------------------------- */
@@ -526,13 +633,16 @@ API int nvrtcCompileProgram(program *p, int num_options, const char *const *opti
         if (strcmp(options[i], "--gpu-architecture=compute_80") != 0 &&
             strcmp(options[i], "--gpu-architecture=sm_80") != 0 && strcmp(options[i], "--fmad=false") != 0 &&
             strcmp(options[i], "-diag-suppress=177") != 0)
-            return wrong(5, "unknown option %s", options[i]);
+            return fake_wrong(5, "unknown option %s", options[i]);
     }
     if (getenv("PDM_FAKE_REFUSE")) {
         pdm_buf_puts(&p->log, "kernels.cu(1): error: refused for a test");
         return 6;
     }
-    return p->ptx || compile(p) ? OK : 6;
+    outside(true);
+    const bool made = p->ptx || compile(p);
+    outside(false);
+    return made ? OK : 6;
 }
 
 API int nvrtcGetProgramLogSize(const program *p, size_t *out)
@@ -565,7 +675,7 @@ static const char empty_ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n
 API int nvrtcGetPTXSize(const program *p, size_t *out)
 {
     *out = p->ptx ? sizeof empty_ptx : 0;
-    return p->ptx ? OK : wrong(1, "there is no PTX");
+    return p->ptx ? OK : fake_wrong(1, "there is no PTX");
 }
 
 API int nvrtcGetPTX(const program *p, char *out)

@@ -28,7 +28,9 @@ tests_tools_fake_cuda_la_LIBADD = libpdm_base.la $(PDM_LIBM)
 tests_tools_fake_cuda_la_SOURCES = \
 	tests/tools/emulator.c \
 	tests/tools/emulator.h \
-	tests/tools/fake_cuda.c
+	tests/tools/fake_cublas.c \
+	tests/tools/fake_cuda.c \
+	tests/tools/fake_cuda.h
 endif
 
 check_PROGRAMS += tests/tools/pdm-nvrtc

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cinn/backend.h"
+#include "cinn/cuda/cublas.h"
+#include "cinn/cuda/cudnn.h"
 #include "cinn/cuda/driver.h"
 #include "cinn/cuda/nvrtc.h"
 #include "cinn/cuda/print.h"
@@ -186,6 +188,11 @@ static const pdm_cinn_device device = {
     .get = pdm_cinn_cuda_get,
     .launch = launch,
     .error = pdm_cinn_cuda_error,
+    .mark = pdm_cinn_cuda_mark,
+    .between = pdm_cinn_cuda_between,
+    .unmark = pdm_cinn_cuda_unmark,
+    .product = pdm_cinn_cublas_product,
+    .conv = pdm_cinn_cudnn_conv,
 };
 
 /* It has no `run`: data would have to be on the device. */

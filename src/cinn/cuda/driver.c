@@ -24,6 +24,11 @@ static struct driver {
     int (*context_set)(context *c);
     int (*stream_create)(stream **out, unsigned flags);
     int (*stream_wait)(stream *s);
+    int (*event_create)(void **out, unsigned flags);
+    int (*event_record)(void *event, stream *s);
+    int (*event_wait)(void *event);
+    int (*event_elapsed)(float *out_milliseconds, void *first, void *second);
+    int (*event_destroy)(void *event);
     int (*alloc)(address *out, size_t bytes);
     int (*free)(address at);
     int (*put)(address to, const void *from, size_t bytes, stream *s);
@@ -70,6 +75,11 @@ static bool find_functions(void *library)
         {"cuCtxSetCurrent", offsetof(struct driver, context_set)},
         {"cuStreamCreate", offsetof(struct driver, stream_create)},
         {"cuStreamSynchronize", offsetof(struct driver, stream_wait)},
+        {"cuEventCreate", offsetof(struct driver, event_create)},
+        {"cuEventRecord", offsetof(struct driver, event_record)},
+        {"cuEventSynchronize", offsetof(struct driver, event_wait)},
+        {"cuEventElapsedTime", offsetof(struct driver, event_elapsed)},
+        {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
         {"cuMemAlloc_v2", offsetof(struct driver, alloc)},
         {"cuMemFree_v2", offsetof(struct driver, free)},
         {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, put)},
@@ -173,6 +183,17 @@ static pdm_status result_of(const char *what, int code)
         return PDM_OK;
     snprintf(last_error, sizeof last_error, "%s: %s", what, text_of(code));
     return code == OUT_OF_MEMORY ? PDM_NOMEM : PDM_INTERNAL;
+}
+
+void *pdm_cinn_cuda_stream(void)
+{
+    return enter() ? the_stream : NULL;
+}
+
+pdm_status pdm_cinn_cuda_fail(const char *what, int code)
+{
+    snprintf(last_error, sizeof last_error, "%s: error %d", what, code);
+    return PDM_INTERNAL;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -286,6 +307,41 @@ pdm_status pdm_cinn_cuda_get(void *to, const void *from, size_t bytes)
         PDM_TRY(result_of("copying from the device",
                           driver.get(to, (uintptr_t)from, bytes, the_stream)));
     return result_of("waiting for the device", driver.stream_wait(the_stream));
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+pdm_status pdm_cinn_cuda_mark(void **out_event)
+{
+    void *event = NULL;
+
+    if (!enter())
+        return PDM_UNSUPPORTED;
+    PDM_TRY(result_of("making an event", driver.event_create(&event, 0)));
+    const pdm_status status = result_of("recording an event", driver.event_record(event, the_stream));
+    if (status == PDM_OK)
+        *out_event = event;
+    else
+        driver.event_destroy(event);
+    return status;
+}
+
+pdm_status pdm_cinn_cuda_between(void *first, void *second, uint64_t *out_nanoseconds)
+{
+    float milliseconds = 0;
+
+    if (!enter())
+        return PDM_UNSUPPORTED;
+    PDM_TRY(result_of("waiting for an event", driver.event_wait(second)));
+    PDM_TRY(result_of("the time between events", driver.event_elapsed(&milliseconds, first, second)));
+    *out_nanoseconds = milliseconds > 0 ? (uint64_t)((double)milliseconds * 1e6) : 0;
+    return PDM_OK;
+}
+
+void pdm_cinn_cuda_unmark(void *event)
+{
+    if (event && enter())
+        driver.event_destroy(event);
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */

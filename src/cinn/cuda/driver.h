@@ -7,6 +7,7 @@
 #define PDM_CINN_CUDA_DRIVER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -17,12 +18,22 @@ int pdm_cinn_cuda_capability(void);
 /* What failed last in this thread, for messages; valid until the next failure. */
 const char *pdm_cinn_cuda_error(void);
 
+/* The stream, for libraries; the context is current in this thread then. NULL: there is no device. */
+void *pdm_cinn_cuda_stream(void);
+/* Such a call failed: for messages. Gives PDM_INTERNAL. */
+PDM_MUST_USE pdm_status pdm_cinn_cuda_fail(const char *what, int code);
+
 /* Memory, kept for the next one who wants as much; of 0 bytes, too. */
 PDM_MUST_USE pdm_status pdm_cinn_cuda_alloc(size_t bytes, void **out);
 void pdm_cinn_cuda_free(void *at, size_t bytes); /* NULL is allowed */
 void pdm_cinn_cuda_trim(void);                   /* what is kept goes back to the driver */
 PDM_MUST_USE pdm_status pdm_cinn_cuda_put(void *to, const void *from, size_t bytes);
 PDM_MUST_USE pdm_status pdm_cinn_cuda_get(void *to, const void *from, size_t bytes); /* waits */
+
+/* Events in the stream; between waits for the second. */
+PDM_MUST_USE pdm_status pdm_cinn_cuda_mark(void **out_event);
+PDM_MUST_USE pdm_status pdm_cinn_cuda_between(void *first, void *second, uint64_t *out_nanoseconds);
+void pdm_cinn_cuda_unmark(void *event); /* NULL is allowed */
 
 typedef struct pdm_cinn_cuda_module pdm_cinn_cuda_module;
 typedef struct pdm_cinn_cuda_function pdm_cinn_cuda_function;
