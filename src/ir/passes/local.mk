@@ -18,6 +18,8 @@ libpdm_ir_la_SOURCES += \
 	src/ir/passes/linear.c \
 	src/ir/passes/matmul.c \
 	src/ir/passes/passes.def \
+	src/ir/passes/same.c \
+	src/ir/passes/same.h \
 	src/ir/passes/shape.c \
 	src/ir/passes/sink.c \
 	src/ir/passes/unroll.c

@@ -312,6 +312,53 @@ static void write_repeated(writer *w, int channels)
     w->known = !w->last;
 }
 
+/* A convolution of images side by side of which some are repeated: small ones are convolved as they are. */
+static void write_pyramid(writer *w, int channels)
+{
+    enum { LARGE = 4 };
+    const int kernel = pick(w, 0, 3) ? 3 : 1, large = pick(w, 0, 2) ? 2 : LARGE, parts = pick(w, 2, 4);
+    int values[4], n = 0;
+    char type[64];
+
+    w->last = false;
+    w->known = true;
+    pdm_buf_printf(&w->text,
+                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
+                   "() -> " IMAGE "\n",
+                   PLACE);
+    w->values = 1;
+    const int plain = pick(w, 0, parts - 1);
+    for (; n < parts; n++) {
+        /* As large as the result, or a half or a quarter of it that is repeated. */
+        const int times = n == plain || pick(w, 0, 5) == 0 ? 1 : large == LARGE && pick(w, 0, 1) ? LARGE : 2;
+        const int first = unary(w, large == times ? 0 : repeated(w, 0, large / times, large / times));
+        values[n] = times == 1 ? first : repeated(w, first, times, times);
+    }
+    const int axis = full(w, "int64", pick(w, 0, 1) ? 1 : -3);
+    const int filter = tensor(w, 4, (const int[]){channels, parts * channels, kernel, kernel}, 0.7,
+                              1.5 / sqrt(parts * channels * kernel * kernel), type);
+    pdm_buf_printf(&w->text, "(%%v%d) = \"builtin.combine\" (", w->values);
+    for (int i = 0; i < parts; i++)
+        pdm_buf_printf(&w->text, i ? ", %%v%d" : "%%v%d", values[i]);
+    for (int i = 0; i < 2 * parts; i++)
+        pdm_buf_printf(&w->text, "%s" IMAGE, i == 0 ? ") {} : (" : i == parts ? ") -> vec[" : i > parts ? "," : ", ");
+    pdm_buf_printf(&w->text, "]\n(%%v%d) = \"pd_op.concat\" (%%v%d, %%v%d) {} : (vec[", w->values + 1, w->values, axis);
+    for (int i = 0; i < parts; i++)
+        pdm_buf_printf(&w->text, i ? "," IMAGE : IMAGE);
+    pdm_buf_printf(&w->text,
+                   "], tensor<1xi64>) -> tensor<-1x%dx-1x-1xf32>\n"
+                   "(%%v%d) = \"pd_op.conv2d\" (%%v%d, %%v%d) {strides:[1,1],dilations:[1,1],paddings:[%d,%d],groups:1,"
+                   "padding_algorithm:\"EXPLICIT\",data_format:\"NCHW\"} : (tensor<-1x%dx-1x-1xf32>, %s) -> " IMAGE "\n",
+                   parts * channels, w->values + 2, w->values + 1, filter, kernel / 2, kernel / 2, parts * channels, type);
+    int x = w->values + 2;
+    w->values += 3;
+    for (int i = pick(w, 0, 3); i > 0; i--)
+        x = pick(w, 0, 2) ? with_numbers(w, x, channels) : unary(w, x);
+    if (pick(w, 0, 3) == 0)
+        x = binary(w, "add", x, IMAGE, values[plain], IMAGE);
+    fetch(w, x);
+}
+
 /* Chains between convolutions, the second of which has kernel 1; the result may have more images than the operand. */
 static void write_stepped(writer *w, int channels)
 {
@@ -593,6 +640,12 @@ START_TEST(stepped)
 }
 END_TEST
 
+START_TEST(small_images)
+{
+    check_random(_i, 3, write_pyramid, 1, "fast.", 2);
+}
+END_TEST
+
 START_TEST(joined)
 {
     check_random(_i, 8, write_joined, 1, "fast.", 4);
@@ -613,11 +666,13 @@ Suite *pdm_suite_lower(void)
     tcase_add_loop_test(tc, separable, 0, 2);
     tcase_add_loop_test(tc, stepped, 0, 2);
     tcase_add_loop_test(tc, repeated_images, 0, 2);
+    tcase_add_loop_test(tc, small_images, 0, 2);
     tcase_add_loop_test(more, convolutions, 2, 3 * PROGRAMS);
     tcase_add_loop_test(more, joined, 2, PROGRAMS);
     tcase_add_loop_test(more, separable, 2, 3 * PROGRAMS);
     tcase_add_loop_test(more, stepped, 2, 2 * PROGRAMS);
     tcase_add_loop_test(more, repeated_images, 2, 2 * PROGRAMS);
+    tcase_add_loop_test(more, small_images, 2, 2 * PROGRAMS);
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, more);
     return suite;
