@@ -340,8 +340,24 @@ static int64_t dim_of_axis(pdm_ir_value *x, int64_t axis)
     return axis >= 0 && axis < meta.rank ? meta.dims[axis] : -1;
 }
 
+/* Ends from axis `first` on, not farther before the first element than it. */
+static pdm_ir_value *not_before(pdm_tr_op *t, pdm_ir_value *x, pdm_ir_value *ends, const backward *b, size_t first, size_t n)
+{
+    pdm_tr_dim dims[PDM_MAX_RANK];
+    const int rank = pdm_tr_rank(x);
+
+    for (size_t i = 0; i < n; i++) {
+        const int64_t axis = b->axes[first + i] + (b->axes[first + i] < 0 ? rank : 0);
+        if (axis < 0 || axis >= rank)
+            return ends;
+        dims[i] = PDM_TR_DIM_OF(x, (int)axis);
+    }
+    pdm_ir_value *least = pdm_tr_scale(t, pdm_tr_dims(t, dims, n), -1, 0);
+    return pdm_tr_binary(t, "pd_op.maximum", ends, pdm_tr_cast(t, least, pdm_tr_dtype_of(ends)));
+}
+
 /* Ends that are tensors; a single one may hold all of them. */
-static pdm_ir_value *ends_of_slot(pdm_tr_op *t, const char *slot, const backward *b)
+static pdm_ir_value *ends_of_slot(pdm_tr_op *t, pdm_ir_value *x, const char *slot, const backward *b)
 {
     pdm_ir_value *ends[PDM_MAX_RANK];
     const size_t given = pdm_tr_num_in(t, slot);
@@ -357,6 +373,8 @@ static pdm_ir_value *ends_of_slot(pdm_tr_op *t, const char *slot, const backward
             continue;
         pdm_ir_value *last = pdm_tr_binary(t, "pd_op.equal", ends[i], pdm_tr_like_const(t, ends[i], -1));
         last = pdm_tr_scale(t, pdm_tr_cast(t, last, pdm_tr_dtype_of(ends[i])), (double)FAR_BEFORE + 1, 0);
+        if (b->at_least_0)
+            ends[i] = not_before(t, x, ends[i], b, given == b->n ? i : 0, given == b->n ? 1 : b->n);
         ends[i] = pdm_tr_binary(t, "pd_op.add", ends[i], last);
     }
     return pdm_tr_combine(t, ends, given);
@@ -382,9 +400,9 @@ static pdm_ir_value *backward_ends(pdm_tr_op *t, pdm_ir_value *x, const backward
     bool open = false;
 
     if (pdm_tr_num_in(t, "EndsTensorList"))
-        return ends_of_slot(t, "EndsTensorList", b);
+        return ends_of_slot(t, x, "EndsTensorList", b);
     if (pdm_tr_num_in(t, "EndsTensor"))
-        return ends_of_slot(t, "EndsTensor", b);
+        return ends_of_slot(t, x, "EndsTensor", b);
     const int64_t *ends = pdm_tr_ints(t, "ends", &n);
     if (!ends || n != b->n)
         return pdm_tr_int_operand(t, NULL, NULL, "ends");
