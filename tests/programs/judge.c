@@ -243,8 +243,10 @@ static const struct slack_row {
     {"conv2d", PRODUCT, 4, FOLDED | FAST}, {"matmul", PRODUCT, 1, FOLDED | FAST}, {"pool2d", LARGEST, 8, FAST},
     /* A scale by one is left out, and dropout may become one; its sum of -0 and 0 is 0. */
     {"dropout", SIGN, 0, SIMPLIFIED}, {"scale", SIGN, 0, SIMPLIFIED},
-    {"add", LARGEST, 8, FOLDED}, {"divide", LARGEST, 8, FOLDED}, {"multiply", LARGEST, 8, FOLDED}, {"scale", LARGEST, 8, FOLDED},
-    {"subtract", LARGEST, 8, FOLDED},
+    /* Fast kernels round a product and a sum once, and take numbers in a chain of ops together. */
+    {"add", LARGEST, 8, FOLDED | FAST}, {"divide", LARGEST, 8, FOLDED | FAST}, {"hardsigmoid", LARGEST, 2, FAST},
+    {"hardswish", LARGEST, 4, FAST}, {"multiply", LARGEST, 8, FOLDED | FAST}, {"scale", LARGEST, 8, FOLDED | FAST},
+    {"subtract", LARGEST, 8, FOLDED | FAST},
 };
 
 static const struct slack_row *slack_of(const pdm_ir_op *op, int when)
@@ -397,11 +399,45 @@ static bool may_overflow(const pdm_ir_op *op, const pdm_tensor *out, const pdm_v
     return true;
 }
 
+/* Fast kernels add up squares in single precision. */
+static bool squares_may_overflow(const pdm_ir_op *op, const pdm_tensor *x)
+{
+    const double most = largest(x);
+
+    return PDM_IR_IS(op, pd_op, layer_norm) && x->dtype == PDM_F32 &&
+           most * most * fmax(1, (double)pdm_tensor_count(x)) >= limit_of(PDM_F32);
+}
+
+/* Products take subnormal weights for zero, which times infinity is NaN. */
+static bool is_subnormal_by_infinity(const pdm_tensor *x, const pdm_tensor *y)
+{
+    bool infinite = false, subnormal = false;
+
+    for (int64_t i = 0, n = pdm_tensor_count(x); i < n; i++)
+        infinite |= isinf(pdm_get_double(x, i)) != 0;
+    for (int64_t i = 0, n = infinite ? pdm_tensor_count(y) : 0; i < n; i++) {
+        const double v = fabs(pdm_get_double(y, i));
+        subnormal |= v > 0 && v < FLT_MIN;
+    }
+    return subnormal;
+}
+
+/* Fast kernels may compute anything here, by row or by the steps of the op. */
+static bool is_beyond_fast(const struct slack_row *row, const pdm_ir_op *op, const pdm_value *const *in)
+{
+    const pdm_tensor *x = &in[0]->tensor;
+
+    if (row->kind == PRODUCT && x->dtype == PDM_F32)
+        return is_subnormal_by_infinity(x, &in[1]->tensor) || is_subnormal_by_infinity(&in[1]->tensor, x) ||
+               largest(&in[1]->tensor) >= limit_of(PDM_F32); /* what follows is multiplied in */
+    return squares_may_overflow(op, x);
+}
+
 /* Only of ops whose terms or factors may come in another order. */
 static bool has_order(const struct slack_row *row, const mover *m)
 {
-    return row->kind == SUM || row->kind == PRODUCT || (row->kind == LARGEST && (row->when & m->when & FOLDED)) ||
-           (m->when & FOLDED && !strcmp(row->op, "batch_norm"));
+    return row->kind == SUM || row->kind == PRODUCT || (row->kind == LARGEST && (row->when & m->when & (FOLDED | FAST))) ||
+           (m->when & (FOLDED | FAST) && !strcmp(row->op, "batch_norm")) || (m->when & FAST && !strcmp(row->op, "layer_norm"));
 }
 
 static void move_results(void *user, const pdm_ir_op *op, const pdm_value *const *in, const pdm_value *const *out)
@@ -416,7 +452,8 @@ static void move_results(void *user, const pdm_ir_op *op, const pdm_value *const
     const double step = by_element ? 0 : absolute(row, op, &view, in);
     const bool ordered = m->overflow && has_order(row, m);
     /* Sums of all terms may be too large. */
-    const bool all = ordered && row->kind != LARGEST && step / unit_of(view.dtype) >= limit_of(view.dtype);
+    const bool all = ordered && ((row->kind != LARGEST && step / unit_of(view.dtype) >= limit_of(view.dtype)) ||
+                                 (m->when & FAST && is_beyond_fast(row, op, in)));
     for (int64_t i = 0, n = pdm_tensor_count(&view); i < n; i++) {
         const bool loose = all || (ordered && may_overflow(op, &view, in, i));
         pdm_set_double(&view, i, loose ? anything(m, view.dtype) : moved(row, m, pdm_get_double(&view, i), step, view.dtype));
@@ -506,7 +543,7 @@ static int done_by(const judge_way *way, uint64_t seed)
     if (way->optimized || way->passes)
         choose_passes(way, seed, list);
     const bool folds = strstr(list, "conv-bn") || strstr(list, "linear") || strstr(list, "matmul");
-    return ALWAYS | (way->optimized || way->passes || way->compile ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
+    return ALWAYS | (way->optimized || way->passes || way->compile || way->fast ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
            (way->compile ? COMPILED : 0);
 }
 

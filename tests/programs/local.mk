@@ -31,12 +31,16 @@ kept_programs = \
 	tests/programs/kept/max-zero.pir \
 	tests/programs/kept/norm-infinite.pir \
 	tests/programs/kept/norm-mean.pir \
+	tests/programs/kept/norm-squares.pir \
 	tests/programs/kept/norm-weights.pir \
 	tests/programs/kept/norm-zero.pir \
+	tests/programs/kept/product-subnormal.pir \
+	tests/programs/kept/product-zero.pir \
 	tests/programs/kept/reshape-empty.pir \
 	tests/programs/kept/reshape-maybe-empty.pir \
 	tests/programs/kept/scale-factor.pir \
 	tests/programs/kept/scale-merged.pir \
+	tests/programs/kept/scale-once.pir \
 	tests/programs/kept/scale-overflow.pir \
 	tests/programs/kept/sum-finite.pir \
 	tests/programs/kept/sum-order.pir \
@@ -47,7 +51,7 @@ check-programs:
 
 # A long search: make fuzz-programs SEEDS=1-20000; what fails comes to FOUND.
 SEEDS = 1-20000
-WAYS = O2,passes,ref,llvm
+WAYS = O2,passes,ref,llvm,fast
 FOUND = .
 fuzz-programs: tests/programs/pdm-programs
 	srcdir='$(abs_top_srcdir)' PDM_MODULE_DIR='$(abs_top_builddir)/.libs' PDM_CACHE=off \

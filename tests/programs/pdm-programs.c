@@ -3,7 +3,7 @@
  *              [--stats] [--least FILE] [FILE...]
  *
  * Random programs, and those that were kept: each is run with reference kernels, and in each way (judge.h; default: O2, passes,
- * ref), and must compute the same. One that does not, crashes or takes too long is made small, written to FOLDER/WAY-SEED.pir (the
+ * ref, fast), and must compute the same. One that does not, crashes or takes too long is made small, written to FOLDER/WAY-SEED.pir (the
  * standard error without one), and told with the command that runs it again. Programs run in processes of their own, many in one.
  *
  *   --seeds   random programs of these seeds; a FILE is a program that was kept, and run in the ways too
@@ -398,7 +398,7 @@ int main(int argc, char **argv)
     int i = 1;
 
     s.shared = mmap(NULL, sizeof *s.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (s.shared == MAP_FAILED || !read_ways(&s, "O2,passes,ref"))
+    if (s.shared == MAP_FAILED || !read_ways(&s, "O2,passes,ref,fast"))
         return 2;
     for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;

@@ -49,7 +49,7 @@ pd_op.where 20
 END
 }
 
-agrees "random programs, passes and interpreted loops" --seeds 1-300 --ways O2,passes,ref,ref-single --stats --reduce 10
+agrees "random programs, passes and interpreted loops" --seeds 1-300 --ways O2,passes,ref,ref-single,fast --stats --reduce 10
 least >"$dir/least"
 tap_is "$(awk 'NR == FNR { grouped[$1] = $3; next } grouped[$1] + 0 < $2 { print $1, "was in groups", grouped[$1] + 0, "times, not", $2 }' \
     "$dir/out" "$dir/least")" "" "each kind of op was in groups"
@@ -65,7 +65,7 @@ else
     tap_skip "many random programs" "builds without sanitizers run them"
 fi
 
-agrees "programs that failed once" --ways O2,passes,ref,ref-single "$srcdir"/tests/programs/kept/*.pir
+agrees "programs that failed once" --ways O2,passes,ref,ref-single,fast "$srcdir"/tests/programs/kept/*.pir
 
 if [ "$PDM_LLVM" = no ]; then
     tap_skip "code made by LLVM" "built without LLVM"

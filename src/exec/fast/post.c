@@ -1,5 +1,6 @@
 #include "exec/fast/post.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -28,7 +29,8 @@ static bool read_kinds(pdm_k *k, const char *kinds_name, const char *args_name, 
         post->steps[i] = (pdm_post_step){.kind = (pdm_post_kind)kinds[i],
                                          .a = (float)args[2 * i],
                                          .b = (float)args[2 * i + 1],
-                                         .factor = 1};
+                                         .factor = 1,
+                                         .shift = -0.0f}; /* leaves the sign of zero */
         if (pdm_post_has_operand(post->steps[i].kind) && args[2 * i] > 0) {
             post->steps[i].spread = PDM_SPREAD_NEAREST;
             post->steps[i].times[0] = (int64_t)args[2 * i];
@@ -172,6 +174,14 @@ static const pdm_tensor *operand(pdm_k *k, size_t index)
     return y;
 }
 
+/* Whether two factors may be one: what is neither too large nor too small stays so. */
+static bool factors_fit(float a, float b)
+{
+    const float both = a * b;
+
+    return isnormal(both) || a == 0 || b == 0 || !isfinite(a) || !isfinite(b);
+}
+
 /* Steps with one number, and what follows a step and is linear, go into other steps. */
 static void merge(pdm_post *post)
 {
@@ -183,12 +193,12 @@ static void merge(pdm_post *post)
         if (pdm_post_has_operand(s.kind) && s.spread == PDM_SPREAD_SCALAR &&
             s.kind != PDM_POST_DIV) {
             s.a = s.kind == PDM_POST_MUL ? y : s.kind == PDM_POST_RSUB ? -1.0f : 1.0f;
-            s.b = s.kind == PDM_POST_MUL ? 0 : s.kind == PDM_POST_SUB ? -y : y;
+            s.b = s.kind == PDM_POST_MUL ? -0.0f : s.kind == PDM_POST_SUB ? -y : y;
             s.kind = PDM_POST_AFFINE;
             s.y = NULL;
         }
         /* Sums stay as they are: some are there for how they are rounded. */
-        if (s.kind == PDM_POST_AFFINE && n > 0 && post->steps[n - 1].shift == 0) {
+        if (s.kind == PDM_POST_AFFINE && n > 0 && post->steps[n - 1].shift == 0 && factors_fit(post->steps[n - 1].factor, s.a)) {
             post->steps[n - 1].factor *= s.a;
             post->steps[n - 1].shift = s.b;
         } else {

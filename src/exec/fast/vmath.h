@@ -37,7 +37,7 @@ PDM_INLINE float pdm_v_abs(float x)
     return b.f;
 }
 
-/* x with the sign of s; x is not negative */
+/* x with the sign of s; x is not negative, or s is, too */
 PDM_INLINE float pdm_v_with_sign(float x, float s)
 {
     pdm_v_bits b = {x}, t = {s};
@@ -95,8 +95,8 @@ PDM_INLINE float pdm_v_tanh(float x)
     p = p * z + 1.33332103e-1f;
     p = p * z - 3.33333313e-1f;
     const float small = p * z * x + x;
-    const float large = pdm_v_with_sign(1.0f - 2.0f / (pdm_v_exp(2.0f * a) + 1.0f), x);
-    return a < 0.625f ? small : large;
+    const float large = 1.0f - 2.0f / (pdm_v_exp(2.0f * a) + 1.0f);
+    return pdm_v_with_sign(a < 0.625f ? small : large, x); /* -0 came out as 0 */
 }
 
 PDM_INLINE float pdm_v_erf(float x)
