@@ -551,6 +551,8 @@ static void unary(gen *g)
         return;
     snprintf(name, sizeof name, "pd_op.%s", ONE_OF(g, ops));
     draw_numbers(g, name, attrs, 6);
+    if (strstr(name, "mish")) /* has no default */
+        memcpy(attrs, ATTRS({"lambda", F32(20)}), 2 * sizeof *attrs);
     if (strstr(name, "log_softmax") && rank_of(&x) == 0)
         return;
     if (!put1(g, name, &x, attrs, &y))
@@ -823,17 +825,19 @@ static void layer_norm(gen *g)
         keep(g, &y);
 }
 
-static void batch_norm(gen *g)
+/* fixed: by parameters alone. */
+static void batch_norm_of(gen *g, item x, bool fixed)
 {
-    item x, mean, spread, positive, s, b, y;
-    int64_t count;
+    item mean, spread, positive, s, b, y;
+    const int64_t count = dim_of(&x, 1);
+    const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype_of(&x), &count, 1);
+    item *const of[] = {&mean, &spread, &s, &b};
 
-    if (!any_of(g, REALS, 2, 4, &x) || dim_of(&x, 1) <= 0)
-        return;
-    count = dim_of(&x, 1);
-    if (!affine(g, dtype_of(&x), count, &mean) || !affine(g, dtype_of(&x), count, &spread) ||
-        !affine(g, dtype_of(&x), count, &s) || !affine(g, dtype_of(&x), count, &b) ||
-        !put1(g, "pd_op.square", &spread, NO_ATTRS, &positive))
+    for (int i = 0; i < 4; i++) {
+        if (!type || !(fixed ? parameter(g, type, of[i]) : affine(g, dtype_of(&x), count, of[i])))
+            return;
+    }
+    if (!put1(g, "pd_op.square", &spread, NO_ATTRS, &positive))
         return;
     const item *const in[] = {&x, &mean, &positive, &s, &b};
     pdm_ir_value *values[5];
@@ -853,6 +857,14 @@ static void batch_norm(gen *g)
     y.value = pdm_ir_op_result(op, 0);
     g->ops++;
     keep(g, &y);
+}
+
+static void batch_norm(gen *g)
+{
+    item x;
+
+    if (any_of(g, REALS, 2, 4, &x) && dim_of(&x, 1) > 0)
+        batch_norm_of(g, x, chance(g, 20));
 }
 
 static void group_norm(gen *g)
@@ -879,6 +891,129 @@ static void group_norm(gen *g)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* The last two axes change places, by an op of its own. */
+static bool swapped(gen *g, const item *x, item *out)
+{
+    int32_t perm[MAX_RANK + 1];
+    const int r = rank_of(x);
+
+    for (int d = 0; d < r; d++)
+        perm[d] = d < r - 2 ? d : 2 * r - 3 - d;
+    return put1(g, "pd_op.transpose", x, ATTRS({"perm", pdm_ir_attr_i32s(g->c, perm, (size_t)r)}), out);
+}
+
+/* Constants that are added to a value or multiplied with it: one for all, or one for each index of a dim. */
+static bool constants(gen *g, item *x, int dim)
+{
+    static const char *const ops[] = {"pd_op.add", "pd_op.subtract", "pd_op.multiply", "pd_op.divide"};
+    static const double numbers[] = {0.5, 1.5, -0.7, 2, 0.25};
+
+    for (int n = pick(g, 1, 4); n > 0; n--) {
+        int64_t dims[MAX_RANK + 1] = {1};
+        size_t rank = 1;
+        item c, y;
+        if (dim_of(x, dim) > 0 && is_size(g, x, dim, dim_of(x, dim)) && chance(g, 60)) {
+            const int from = chance(g, 30) ? 0 : dim; /* with the ones before it */
+            for (int d = from; d < rank_of(x); d++)
+                dims[d - from] = d == dim ? dim_of(x, dim) : 1;
+            rank = (size_t)(rank_of(x) - from);
+        }
+        const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype_of(x), dims, rank);
+        const bool first = chance(g, 15), made = chance(g, 40);
+        if (!type || !(made ? parameter(g, type, &c) : full(g, dtype_of(x), dims, rank, ONE_OF(g, numbers), &c)) ||
+            !put2(g, ONE_OF(g, ops), first ? &c : x, first ? x : &c, NO_ATTRS, &y))
+            return false;
+        if (chance(g, 15)) /* what is between is needed, too */
+            keep(g, x);
+        *x = y;
+    }
+    return true;
+}
+
+static void chain(gen *g)
+{
+    item x;
+
+    if (any_of(g, REALS, 1, MAX_RANK, &x) && constants(g, &x, chance(g, 70) ? rank_of(&x) - 1 : pick(g, 0, rank_of(&x) - 1)))
+        keep(g, &x);
+}
+
+/* Products with parameters in a row, the weights perhaps reshaped, with constants before and behind them, and relu. */
+static void weights(gen *g)
+{
+    item x, p, w, s, y;
+    int64_t k;
+
+    if (!any_of(g, REALS, 2, 4, &x))
+        return;
+    for (int n = pick(g, 1, 3); n > 0; n--) {
+        const int64_t columns = pick(g, 1, 6);
+        const bool turned = chance(g, 40), is_flat = chance(g, 50);
+        if (!known(g, &x, rank_of(&x) - 1, &k))
+            return;
+        const int64_t dims[] = {turned ? columns : k, turned ? k : columns}, all = k * columns;
+        const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype_of(&x), is_flat ? &all : dims, is_flat ? 1 : 2);
+        if ((chance(g, 40) && !constants(g, &x, rank_of(&x) - 1)) || !type || !parameter(g, type, &p))
+            return;
+        w = p;
+        if (is_flat && (!ints(g, dims, 2, &s) || !put2(g, "pd_op.reshape", &p, &s, NO_ATTRS, &w)))
+            return;
+        if (!put2(g, "pd_op.matmul", &x, &w, ATTRS({"transpose_y", BOOL(turned)}), &y))
+            return;
+        x = y;
+        if (chance(g, 60) && !constants(g, &x, rank_of(&x) - 1))
+            return;
+        if (chance(g, 50)) {
+            if (!put1(g, chance(g, 50) ? "pd_op.relu" : "pd_op.tanh", &x, NO_ATTRS, &y))
+                return;
+            x = y;
+        }
+    }
+    keep1(g, "pd_op.tanh", &x, NO_ATTRS); /* numbers stay small */
+}
+
+/* A list of sizes of which one, that is not known, is told by the others; false: more are not known, or the rest may be nothing. */
+static bool told_sizes(gen *g, const item *like, int last, int64_t columns, item *out)
+{
+    int64_t list[MAX_RANK + 1];
+    bool unknown = false;
+
+    for (int d = 0; d < last; d++) {
+        list[d] = dim_of(like, d);
+        if (list[d] < 0 && (unknown || columns == 0))
+            return false;
+        unknown |= list[d] < 0;
+    }
+    for (int d = 0; unknown && d < last; d++) {
+        if (least_size(g, like, d) == 0)
+            return false;
+    }
+    list[last] = columns;
+    return ints(g, list, (size_t)last + 1, out);
+}
+
+/* Rows are flattened for a product with a matrix, and are what they were again behind it. */
+static void flat_rows(gen *g)
+{
+    item x, flat, w, y, s;
+    int64_t k;
+
+    if (!any_of(g, REALS, 3, 4, &x) || !known(g, &x, rank_of(&x) - 1, &k))
+        return;
+    const int r = rank_of(&x);
+    const int64_t columns = pick(g, 1, 6), list[] = {-1, k}, dims[] = {k, columns};
+    const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype_of(&x), dims, 2);
+    for (int d = 0; d < r; d++) {
+        if (least_size(g, &x, d) == 0)
+            return;
+    }
+    if (!ints(g, list, 2, &s) || !put2(g, "pd_op.reshape", &x, &s, NO_ATTRS, &flat) || !type || !parameter(g, type, &w) ||
+        !put2(g, "pd_op.matmul", &flat, &w, NO_ATTRS, &y) || !told_sizes(g, &x, r - 1, columns, &s) ||
+        !put2(g, "pd_op.reshape", &y, &s, NO_ATTRS, &x))
+        return;
+    keep1(g, "pd_op.tanh", &x, NO_ATTRS);
+}
+
 /* x [..., m, k] times y turned, both of the same matrices or a matrix of its own. */
 static void matmul(gen *g)
 {
@@ -893,6 +1028,10 @@ static void matmul(gen *g)
         const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype_of(&x), dims, 2);
         if (!type || !parameter(g, type, &y) || !put2(g, "pd_op.matmul", &x, &y, NO_ATTRS, &z))
             return;
+    } else if (chance(g, 30)) {
+        if (!swapped(g, &x, &y) || !(chance(g, 50) ? put2(g, "pd_op.matmul", &x, &y, NO_ATTRS, &z)
+                                                  : put2(g, "pd_op.matmul", &y, &x, NO_ATTRS, &z)))
+            return;
     } else if (!put2(g, "pd_op.matmul", &x, &x, ATTRS({"transpose_y", BOOL(true)}), &z)) {
         return;
     }
@@ -903,22 +1042,37 @@ static void matmul(gen *g)
 
 static void conv(gen *g)
 {
-    item x, w, y;
+    item x, w, y, size;
 
+    enum { PLAIN, DEPTHWISE, TRANSPOSED };
     if (!any_of(g, BIT(PDM_F32), 4, 4, &x) || dim_of(&x, 1) <= 0)
         return;
     for (int d = 0; d < 4; d++) {
         if (least_size(g, &x, d) == 0)
             return;
     }
-    const int64_t dims[] = {pick(g, 1, 4), dim_of(&x, 1), pick(g, 1, 3), pick(g, 1, 3)};
-    const int32_t pads[] = {1, 1};
+    const int kind = chance(g, 60) ? PLAIN : chance(g, 60) ? DEPTHWISE : TRANSPOSED, pad = chance(g, 60);
+    const int64_t in = dim_of(&x, 1), out = kind == DEPTHWISE ? in * pick(g, 1, 2) : pick(g, 1, 4);
+    const int64_t dims[] = {kind == TRANSPOSED ? in : out, kind == PLAIN ? in : kind == DEPTHWISE ? 1 : out,
+                            pick(g, 1, pad ? 3 : 1), pick(g, 1, pad ? 3 : 1)};
+    const int32_t pads[] = {pad && kind != TRANSPOSED, pad && kind != TRANSPOSED};
     const pdm_ir_type type = pdm_ir_type_tensor(g->c, PDM_F32, dims, 4);
-    if (!type || !parameter(g, type, &w) || !put2(g, "pd_op.conv2d", &x, &w, ATTRS({"paddings", pdm_ir_attr_i32s(g->c, pads, 2)}), &y))
+    const pdm_ir_make_attr *attrs = ATTRS({"paddings", pdm_ir_attr_i32s(g->c, pads, 2)}, {"groups", I32(kind == DEPTHWISE ? in : 1)});
+    if ((chance(g, 20) && !constants(g, &x, 1)) || !type || !parameter(g, type, &w))
         return;
+    if (kind == TRANSPOSED ? !ints(g, NULL, 0, &size) ||
+                                 !put(g, "pd_op.conv2d_transpose", (const item *const[]){&x, &w, &size}, 3, attrs, &y, 1)
+                           : !put2(g, kind == PLAIN ? "pd_op.conv2d" : "pd_op.depthwise_conv2d", &x, &w, attrs, &y))
+        return;
+    if (chance(g, 30)) {
+        batch_norm_of(g, y, true);
+        return;
+    }
     keep(g, &y);
+    if (chance(g, 30) && constants(g, &y, 1))
+        keep(g, &y);
     if (chance(g, 40)) {
-        const int64_t shape[] = {1, dims[0], 1, 1};
+        const int64_t shape[] = {1, out, 1, 1};
         const pdm_ir_type bias = pdm_ir_type_tensor(g->c, PDM_F32, shape, 4);
         item b, z;
         if (bias && parameter(g, bias, &b) && put2(g, "pd_op.add", &y, &b, NO_ATTRS, &z))
@@ -968,15 +1122,13 @@ static void transpose(gen *g)
 }
 
 /* Dims that are next to each other become one, or one is split; what is left open may be told by 0 and -1. */
-static void reshape(gen *g)
+static bool reshape_once(gen *g, item *of)
 {
     int64_t shape[MAX_RANK + 2];
-    item x, s, y;
+    item x = *of, s, y;
     size_t n = 0;
     bool unknown = false;
 
-    if (!any_of(g, ALL, 0, 4, &x))
-        return;
     const int r = rank_of(&x), merged = r > 1 && chance(g, 60) ? pick(g, 0, r - 2) : -1;
     for (int d = 0; d < r; d++) {
         const int64_t dim = dim_of(&x, d);
@@ -987,7 +1139,7 @@ static void reshape(gen *g)
                 unknown = true;
                 shape[n++] = -1;
             } else {
-                return;
+                return false;
             }
             d++;
         } else if (dim > 1 && dim % 2 == 0 && n == (size_t)d && chance(g, 30)) {
@@ -1001,10 +1153,10 @@ static void reshape(gen *g)
             unknown = true;
             shape[n++] = -1;
         } else {
-            return;
+            return false;
         }
         if (n > MAX_RANK)
-            return;
+            return false;
     }
     if (!unknown && n > 0 && chance(g, 30)) { /* the whole must be there to tell it */
         const int at = pick(g, 0, (int)n - 1);
@@ -1017,11 +1169,11 @@ static void reshape(gen *g)
     if (unknown) {
         for (int d = 0; d < r; d++) {
             if (least_size(g, &x, d) == 0)
-                return;
+                return false;
         }
     }
     if (n == 0 || !ints(g, shape, n, &s) || !put2(g, "pd_op.reshape", &x, &s, NO_ATTRS, &y))
-        return;
+        return false;
     for (int set = 0; set < g->p->num_sets; set++) { /* of all elements */
         int64_t before = 1, after = 1;
         for (int d = 0; d < r; d++)
@@ -1029,36 +1181,63 @@ static void reshape(gen *g)
         for (int d = 0; d < rank_of(&y); d++)
             after *= size_of(&y, set, d);
         if (before != after)
-            return;
+            return false;
     }
     keep(g, &y);
+    *of = y;
+    return true;
+}
+
+static void reshape(gen *g)
+{
+    item x;
+
+    if (!any_of(g, ALL, 0, 4, &x))
+        return;
+    for (int n = chance(g, 60) ? 1 : pick(g, 2, 3); n > 0 && rank_of(&x) <= 4 && reshape_once(g, &x); n--)
+        ;
+}
+
+/* Dims of one come and go, and dims become one. */
+static bool ranks_once(gen *g, item *x)
+{
+    int64_t axes[MAX_RANK];
+    const int r = rank_of(x);
+    item a, y;
+    size_t n = 0;
+
+    if (chance(g, 45)) {
+        if (!ints(g, (int64_t[]){pick(g, -r - 1, r)}, 1, &a) || !put2(g, "pd_op.unsqueeze", x, &a, NO_ATTRS, &y))
+            return false;
+    } else if (r > 1 && chance(g, 40)) {
+        const int from = pick(g, 0, r - 2);
+        if (!put1(g, "pd_op.flatten", x, ATTRS({"start_axis", I32(from)}, {"stop_axis", I32(pick(g, from + 1, r - 1))}), &y))
+            return false;
+    } else {
+        for (int d = 0; d < r; d++) {
+            if (dim_of(x, d) == 1)
+                axes[n++] = d;
+        }
+        if (n == 0 || !ints(g, axes, n, &a) || !put2(g, "pd_op.squeeze", x, &a, NO_ATTRS, &y))
+            return false;
+    }
+    if (chance(g, 60))
+        keep(g, &y);
+    *x = y;
+    return true;
 }
 
 static void ranks(gen *g)
 {
-    int64_t axes[MAX_RANK];
-    size_t n = 0;
-    item x, a;
+    item x;
 
     if (!any_of(g, ALL, 0, 4, &x))
         return;
-    const int r = rank_of(&x);
-    if (chance(g, 50)) {
-        if (ints(g, (int64_t[]){pick(g, -r - 1, r)}, 1, &a))
-            keep2(g, "pd_op.unsqueeze", &x, &a, NO_ATTRS);
-        return;
-    }
-    if (r > 1 && chance(g, 40)) {
-        const int from = pick(g, 0, r - 2);
-        keep1(g, "pd_op.flatten", &x, ATTRS({"start_axis", I32(from)}, {"stop_axis", I32(pick(g, from + 1, r - 1))}));
-        return;
-    }
-    for (int d = 0; d < r; d++) {
-        if (dim_of(&x, d) == 1)
-            axes[n++] = d;
-    }
-    if (n && ints(g, axes, n, &a))
-        keep2(g, "pd_op.squeeze", &x, &a, NO_ATTRS);
+    for (int n = chance(g, 60) ? 1 : pick(g, 2, 3); n > 0 && rank_of(&x) <= 4 && ranks_once(g, &x); n--)
+        ;
+    if (chance(g, 20) && rank_of(&x) <= 4)
+        (void)reshape_once(g, &x);
+    keep(g, &x);
 }
 
 static void slice(gen *g)
@@ -1153,6 +1332,14 @@ static void join(gen *g)
     }
     if (!combine(g, list, (size_t)n, &all))
         return;
+    if (chance(g, 10)) { /* taken apart again */
+        const int i = pick(g, 0, n - 1);
+        pdm_ir_op *op = make(g, g->at, "builtin.slice", &all.value, 1, ATTRS({"index", I32(i)}), &list[i].value->type, 1);
+        if (op) {
+            list[i].value = pdm_ir_op_result(op, 0);
+            keep(g, &list[i]);
+        }
+    }
     if (is_stack)
         keep1(g, "pd_op.stack", &all, ATTRS({"axis", I32(chance(g, 50) ? -1 : pick(g, 0, rank_of(&list[0])))}));
     else if (number(g, PDM_I32, chance(g, 30) ? at - rank_of(&list[0]) : at, &axis) && put2(g, "pd_op.concat", &all, &axis, NO_ATTRS, &y))
@@ -1171,32 +1358,50 @@ static void split(gen *g)
     const int64_t dim = dim_of(&x, d);
     if (dim < 2 || dim > 100 || !number(g, PDM_I32, d, &axis))
         return;
+    /* By sections, into parts that are alike, or into all that there are, with or without that dim. */
+    enum { SECTIONS, NUMBER, UNBIND, UNSTACK };
+    const int kind = chance(g, 60) ? SECTIONS : dim <= 3 ? pick(g, NUMBER, UNSTACK) : dim % 2 == 0 ? NUMBER : SECTIONS;
+    const int64_t alike = dim <= 3 ? dim : 2;
+    const bool one_by_one = chance(g, 30);
     for (int64_t left = dim; left > 0 && n < 3; n++) {
-        sections[n] = n == 2 ? left : pick(g, 1, (int)left);
+        sections[n] = kind != SECTIONS ? dim / alike : n == 2 ? left : pick(g, 1, (int)left);
         left -= sections[n];
     }
+    const pdm_ir_make_attr *attrs = kind == NUMBER    ? ATTRS({"num", I32(alike)})
+                                    : kind == UNBIND  ? ATTRS({"axis", I32(d)})
+                                    : kind == UNSTACK ? ATTRS({"axis", I32(d)}, {"num", I32(dim)})
+                                                      : NO_ATTRS;
     for (int s = 0; s <= g->p->num_sets; s++) {
+        static const char *const names[] = {"pd_op.split", "pd_op.split_with_num", "pd_op.unbind", "pd_op.unstack"};
         pdm_ir_value *v = s < g->p->num_sets ? x.shadow[s] : x.value;
-        pdm_ir_value *in[3] = {v, NULL, axis.value};
+        pdm_ir_value *in[3] = {v, kind == SECTIONS ? NULL : axis.value, axis.value};
         pdm_ir_type types[3];
-        if (s == 0 && !ints(g, sections, n, &list))
+        if (s == 0 && kind == SECTIONS && !ints(g, sections, n, &list))
             return;
-        in[1] = list.value;
+        if (kind == SECTIONS)
+            in[1] = list.value;
         for (size_t i = 0; i < n; i++) {
             int64_t dims[PDM_MAX_RANK];
             memcpy(dims, v->type->dims, v->type->rank * sizeof *dims);
             dims[d] = sections[i];
-            types[i] = pdm_ir_type_tensor(g->c, v->type->dtype, dims, v->type->rank);
+            uint32_t rank = v->type->rank;
+            if (kind == UNBIND || kind == UNSTACK)
+                memmove(dims + d, dims + d + 1, (--rank - (uint32_t)d) * sizeof *dims);
+            types[i] = pdm_ir_type_tensor(g->c, v->type->dtype, dims, rank);
         }
         const pdm_ir_type vector = pdm_ir_type_vector(g->c, types, n);
         pdm_ir_op *before = s < g->p->num_sets ? g->shadow : g->at;
-        pdm_ir_op *op = vector ? make(g, before, "pd_op.split", in, 3, NO_ATTRS, &vector, 1) : NULL;
+        pdm_ir_op *op = vector ? make(g, before, names[kind], in, kind == SECTIONS ? 3 : kind == NUMBER ? 2 : 1, attrs, &vector, 1)
+                               : NULL;
         pdm_ir_value *whole = op ? pdm_ir_op_result(op, 0) : NULL;
-        op = op ? make(g, before, "builtin.split", &whole, 1, NO_ATTRS, types, n) : NULL;
-        if (!op)
-            return;
-        for (size_t i = 0; i < n; i++)
-            *(s < g->p->num_sets ? &parts[i].shadow[s] : &parts[i].value) = pdm_ir_op_result(op, i);
+        pdm_ir_op *taken = op && !one_by_one ? make(g, before, "builtin.split", &whole, 1, NO_ATTRS, types, n) : NULL;
+        for (size_t i = 0; i < n; i++) {
+            if (op && one_by_one)
+                taken = make(g, before, "builtin.slice", &whole, 1, ATTRS({"index", I32(i)}), &types[i], 1);
+            if (!taken)
+                return;
+            *(s < g->p->num_sets ? &parts[i].shadow[s] : &parts[i].value) = pdm_ir_op_result(taken, one_by_one ? 0 : i);
+        }
     }
     g->ops++;
     for (size_t i = 0; i < n; i++)
@@ -1274,6 +1479,35 @@ static void turn(gen *g)
     }
 }
 
+/* Left, right, top, bottom, front, back. */
+static void pad_image(gen *g)
+{
+    static const char *const modes[] = {"constant", "reflect", "replicate", "circular"};
+    int64_t pads[6];
+    item x, y, a, s;
+    const char *mode = ONE_OF(g, modes);
+
+    if (!any_of(g, REALS | WIDE, 3, 5, &y))
+        return;
+    x = y;
+    for (int r = rank_of(&y); r < 5; r++) {
+        if (!ints(g, (int64_t[]){2}, 1, &a) || !put2(g, "pd_op.unsqueeze", &y, &a, NO_ATTRS, &x))
+            return;
+        y = x;
+    }
+    for (int i = 0; i < 6; i++) {
+        const int64_t size = least_size(g, &x, 4 - i / 2);
+        if (size == 0)
+            return;
+        /* No more than there is can be taken. */
+        const int most = !strcmp(mode, "reflect") ? (size > 3 ? 2 : (int)size - 1) : size > 2 ? 2 : (int)size;
+        pads[i] = chance(g, 50) ? pick(g, 0, most) : 0;
+    }
+    if (ints(g, pads, 6, &s))
+        keep2(g, "pd_op.pad3d", &x, &s,
+              ATTRS({"mode", STR(mode)}, {"pad_value", pdm_ir_attr_f64(g->c, pick(g, 0, 2) / 2.0)}, {"data_format", STR("NCDHW")}));
+}
+
 static void one_hot(gen *g)
 {
     item x, depth, low, high, y;
@@ -1284,25 +1518,103 @@ static void one_hot(gen *g)
     keep2(g, "pd_op.one_hot", &y, &depth, NO_ATTRS);
 }
 
+/* An op whose second operand tells the sizes of its result, those of `like`: inference cannot know them in the shadows. */
+static void sized(gen *g, const char *name, const item *x, const item *sizes, const item *like, const pdm_ir_make_attr *attrs)
+{
+    pdm_ir_value *in[] = {x->value, sizes->value};
+    const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype_of(x), like->value->type->dims, like->value->type->rank);
+    item y = *like;
+
+    pdm_ir_op *op = type ? make(g, g->at, name, in, 2, attrs, &type, 1) : NULL;
+    if (!op)
+        return;
+    for (int s = 0; s < g->p->num_sets; s++) {
+        const pdm_ir_type t = pdm_ir_type_tensor(g->c, dtype_of(x), like->shadow[s]->type->dims, like->shadow[s]->type->rank);
+        pdm_ir_op *shadow = t ? make(g, g->shadow, "pd_op.full", NULL, 0,
+                                     ATTRS({"shape", pdm_ir_attr_int_array(g->c, t->dims, t->rank)}, {"value", scalar(g, PDM_F64, 0)},
+                                           {"dtype", DTYPE(t->dtype)}),
+                                     &t, 1)
+                              : NULL;
+        if (!shadow)
+            return;
+        y.shadow[s] = pdm_ir_op_result(shadow, 0);
+    }
+    y.value = pdm_ir_op_result(op, 0);
+    g->ops++;
+    keep(g, &y);
+}
+
 /* Sizes as values, and what takes them. */
 static void shapes(gen *g)
 {
-    item x, s, flat;
+    item x, s, y;
 
-    if (!any_of(g, ALL, 1, 4, &x) || !put1(g, "pd_op.shape64", &x, NO_ATTRS, &s))
+    if (!any_of(g, ALL, 1, 4, &x) || !put1(g, chance(g, 50) ? "pd_op.shape64" : "pd_op.shape", &x, NO_ATTRS, &s))
         return;
-    keep(g, &s);
-    if (chance(g, 50) && put1(g, "pd_op.flatten", &x, ATTRS({"start_axis", I32(0)}, {"stop_axis", I32(rank_of(&x) - 1)}), &flat)) {
-        /* Its result is of the form of x, which inference cannot know in the shadows: x tells. */
-        pdm_ir_value *in[] = {flat.value, s.value};
-        const pdm_ir_type type = x.value->type;
-        pdm_ir_op *op = make(g, g->at, "pd_op.reshape", in, 2, NO_ATTRS, &type, 1);
-        if (op) {
-            item y = x;
-            y.value = pdm_ir_op_result(op, 0);
-            keep(g, &y);
-        }
+    if (chance(g, 30))
+        keep(g, &s);
+    switch (pick(g, 0, 3)) {
+    case 0:
+        if (put1(g, "pd_op.flatten", &x, ATTRS({"start_axis", I32(0)}, {"stop_axis", I32(rank_of(&x) - 1)}), &y))
+            sized(g, "pd_op.reshape", &y, &s, &x, NO_ATTRS);
+        break;
+    case 1:
+        if (beside(g, &x, draw_dtype(g, ALL), &y) && rank_of(&y) > 0 && widens_to(g, &y, &x))
+            sized(g, "pd_op.expand", &y, &s, &x, NO_ATTRS);
+        break;
+    case 2: {
+        const pdm_dtype dtype = draw_dtype(g, REALS | WIDE | LOGICAL);
+        if (number(g, dtype, pick(g, 0, 3), &y)) /* its value, or one that is computed */
+            sized(g, "pd_op.full_with_tensor", &y, &s, &x, ATTRS({"dtype", DTYPE(dtype)}));
+        break;
     }
+    default:
+        break;
+    }
+}
+
+/* An element of a list of sizes, without a dim. */
+static bool size_at(gen *g, const item *list, int at, item *out)
+{
+    const int64_t axis = 0, one = 1;
+    item from, to;
+
+    return ints(g, (int64_t[]){at}, 1, &from) && ints(g, (int64_t[]){at + 1}, 1, &to) &&
+           put(g, "pd_op.slice", (const item *const[]){list, &from, &to}, 3,
+               ATTRS({"axes", pdm_ir_attr_i64s(g->c, &axis, 1)}, {"infer_flags", pdm_ir_attr_i64s(g->c, &one, 1)},
+                     {"decrease_axis", pdm_ir_attr_i64s(g->c, &axis, 1)}),
+               out, 1);
+}
+
+/* The last two dims change places, by the shape of the operand: in memory all stays. */
+static void own_shape(gen *g)
+{
+    item x, s, list, dims[MAX_OPERANDS], like;
+
+    if (!any_of(g, ALL, 2, 4, &x) || !put1(g, chance(g, 50) ? "pd_op.shape64" : "pd_op.shape", &x, NO_ATTRS, &s))
+        return;
+    const int r = rank_of(&x);
+    for (int d = 0; d < r; d++) { /* pass dims copies dimensions that are not known, which are 0 when there are no elements */
+        if (dim_of(&x, d) < 0 && least_size(g, &x, d) == 0)
+            return;
+    }
+    for (int d = 0; d < r; d++) {
+        const int from = d < r - 2 ? d : 2 * r - 3 - d;
+        if (dim_of(&x, from) >= 0 && dtype_of(&s) == PDM_I64 && chance(g, 20) ? !full(g, PDM_I64, NULL, 0, (double)dim_of(&x, from), &dims[d])
+                                                                               : !size_at(g, &s, from, &dims[d]))
+            return;
+    }
+    if (combine(g, dims, (size_t)r, &list) && swapped(g, &x, &like))
+        sized(g, "pd_op.reshape", &x, &list, &like, NO_ATTRS);
+}
+
+/* The largest one of x. */
+static bool one_element(gen *g, const item *x, item *out)
+{
+    item axes, y, shape;
+
+    return ints(g, NULL, 0, &axes) && ints(g, (int64_t[]){1}, 1, &shape) && put2(g, "pd_op.max", x, &axes, NO_ATTRS, &y) &&
+           put2(g, "pd_op.reshape", &y, &shape, NO_ATTRS, out);
 }
 
 /* Ops that take what they make from another value, or from attributes. */
@@ -1321,7 +1633,7 @@ static void others(gen *g)
         if (least_size(g, &x, d) == 0)
             return;
     }
-    switch (pick(g, 0, 6)) {
+    switch (pick(g, 0, 7)) {
     case 0:
         if (number(g, dtype_of(&x), pick(g, -2, 2), &y))
             keep2(g, "pd_op.full_like", &x, &y, ATTRS({"dtype", DTYPE(dtype_of(&x))}));
@@ -1343,7 +1655,7 @@ static void others(gen *g)
               ATTRS({"porder", F32(pick(g, 1, 2))}, {"axis", I32(pick(g, 0, rank_of(&x) - 1))}, {"keepdim", BOOL(chance(g, 50))}));
         break;
     case 5:
-        if (number(g, PDM_F32, 1, &y))
+        if (chance(g, 20) ? number(g, PDM_F32, 1, &y) : one_element(g, &x, &y))
             keep1(g, "pd_op.increment", &y, ATTRS({"value", F32(2.5)}));
         break;
     default: {
@@ -1579,7 +1891,11 @@ static void loop(gen *g)
     pdm_ir_type types[MAX_CARRIED + 1];
     item zero, n, c, first[MAX_CARRIED];
 
-    if (!number(g, PDM_I64, 0, &zero) || !number(g, PDM_I64, pick(g, 0, 3), &n) || !put2(g, "pd_op.less_than", &zero, &n, NO_ATTRS, &c))
+    const int64_t single = 1;
+    const pdm_ir_type count = pdm_ir_type_tensor(g->c, PDM_I64, &single, 1);
+    if (!number(g, PDM_I64, 0, &zero) || !count ||
+        !(chance(g, 60) ? number(g, PDM_I64, pick(g, 0, 3), &n)
+                        : input(g, count, (pdm_ir_type[]){count, count, count, count, count}, 4, &n)) || !put2(g, "pd_op.less_than", &zero, &n, NO_ATTRS, &c))
         return;
     in[0] = c.value;
     in[1] = zero.value;
@@ -1639,12 +1955,12 @@ static void some_ops(gen *g, int count)
         void (*put)(gen *);
         int weight;
     } kinds[] = {{unary, 22},    {binary, 22},   {compare, 8}, {where, 6},      {cast, 9},     {scale, 5},      {clip, 3},
-                 {power, 2},     {integers, 4},  {tests, 2},   {reduce, 14},    {reduce_bool, 2}, {arg, 2},     {cumsum, 2},
+                 {power, 2},     {integers, 6},  {tests, 2},   {reduce, 14},    {reduce_bool, 2}, {arg, 2},     {cumsum, 2},
                  {softmax, 5},   {layer_norm, 4}, {batch_norm, 3}, {group_norm, 2}, {matmul, 4}, {conv, 3},     {pool, 2},
                  {transpose, 6}, {reshape, 7},   {ranks, 6},   {slice, 7},      {join, 6},     {split, 4},      {gather, 4},
-                 {widen, 5},     {others, 5},    {embedding, 1}, {turn, 4},      {one_hot, 1},  {shapes, 2},     {twins, 1},
+                 {widen, 5},     {others, 5},    {embedding, 1}, {turn, 4},      {one_hot, 1},  {shapes, 4},     {twins, 1},
                  {dropout, 1},   {in_place, 3},
-                 {add_n, 1},     {branch, 4},    {loop, 3}};
+                 {add_n, 1},     {chain, 4},     {weights, 3},   {flat_rows, 1}, {own_shape, 2},  {pad_image, 1},  {branch, 4},    {loop, 3}};
     int all = 0;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

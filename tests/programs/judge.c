@@ -73,6 +73,7 @@ typedef struct machine {
     pdm_exec_plan *plan;
     heard heard;
     pdm_diag_sink sink;
+    judge_hits hits;
 } machine;
 
 static void close_machine(machine *m)
@@ -108,6 +109,33 @@ static void choose_passes(const judge_way *way, uint64_t seed, char list[512])
     }
 }
 
+static void add_hit(judge_hits *to, const pdm_ir_pass *pass, const char *name, uint64_t times)
+{
+    size_t i = 0;
+
+    while (i < to->count && (to->of[i].pass != pass || strncmp(to->of[i].name, name, sizeof to->of[i].name - 1) != 0))
+        i++;
+    if (i == JUDGE_MAX_HITS)
+        return;
+    if (i == to->count) {
+        to->of[i].pass = pass;
+        snprintf(to->of[i].name, sizeof to->of[i].name, "%s", name);
+        to->of[i].times = 0;
+        to->count++;
+    }
+    to->of[i].times += times;
+}
+
+static pdm_status count_hits(void *user, const pdm_ir_pass_stats *stats, const pdm_ir_module *module)
+{
+    (void)module;
+    if (stats->hits.n == 0 && stats->ops_after < stats->ops_before)
+        add_hit(user, stats->pass, "fewer ops", stats->ops_before - stats->ops_after);
+    for (size_t i = 0; i < stats->hits.n; i++)
+        add_hit(user, stats->pass, stats->hits.v[i].name, stats->hits.v[i].count);
+    return PDM_OK;
+}
+
 static bool optimize(const program *p, const judge_way *way, uint64_t seed, machine *m)
 {
     pdm_exec_constants source;
@@ -118,7 +146,7 @@ static bool optimize(const program *p, const judge_way *way, uint64_t seed, mach
     pdm_ir_constants_init(&m->constants);
     choose_passes(way, seed, list);
     pdm_exec_constants_init(&source, &m->params, &m->sink);
-    const pdm_ir_pass_options options = {.source = &source.source, .verify = true};
+    const pdm_ir_pass_options options = {.source = &source.source, .verify = true, .after = count_hits, .user = &m->hits};
     const pdm_status status = pdm_ir_pass_run_list(m->module, list, &options, &m->constants, &m->sink);
     pdm_exec_constants_deinit(&source);
     for (size_t i = 0; status == PDM_OK && i < m->constants.made.n; i++) {
@@ -213,10 +241,12 @@ typedef enum slack {
     LARGEST, /* units of the last place of the largest number among operands and results */
     SUM,     /* units of the last place of the largest sum that there can be */
     PRODUCT, /* the same of products */
-    SIGN     /* of zero */
+    SIGN,    /* of zero */
+    OF_NAN   /* NaN may stay NaN */
 } slack;
 
-enum { ALWAYS = 1, SIMPLIFIED = 2, FOLDED = 4, FAST = 8, COMPILED = 16 }; /* FOLDED: into weights, by passes that round otherwise */
+/* FOLDED: into weights, by passes that round otherwise. FUSED: with the relu that follows. */
+enum { ALWAYS = 1, SIMPLIFIED = 2, FOLDED = 4, FAST = 8, COMPILED = 16, FUSED = 32 };
 
 static const struct slack_row {
     const char *op;
@@ -239,8 +269,11 @@ static const struct slack_row {
     {"bilinear_interp", LARGEST, 4, ALWAYS}, {"p_norm", UNITS, 16, ALWAYS}, {"prod", UNITS, 64, ALWAYS},
     /* Of zeros that are the largest, the reference takes the last one, its first axis being the fastest; loops have the order of memory. */
     {"amax", SIGN, 0, COMPILED}, {"amin", SIGN, 0, COMPILED}, {"max", SIGN, 0, COMPILED}, {"min", SIGN, 0, COMPILED},
+    /* The relu of fc hands NaN on, in the framework as well; relu itself makes zero of it. */
+    {"relu", OF_NAN, 0, FUSED},
     /* What passes put together, and fast kernels do in another order. */
-    {"conv2d", PRODUCT, 4, FOLDED | FAST}, {"matmul", PRODUCT, 1, FOLDED | FAST}, {"pool2d", LARGEST, 8, FAST},
+    {"conv2d", PRODUCT, 4, FOLDED | FAST}, {"conv2d_transpose", PRODUCT, 4, FOLDED | FAST},
+    {"depthwise_conv2d", PRODUCT, 4, FOLDED | FAST}, {"matmul", PRODUCT, 1, FOLDED | FAST}, {"pool2d", LARGEST, 8, FAST},
     /* A scale by one is left out, and dropout may become one; its sum of -0 and 0 is 0. */
     {"dropout", SIGN, 0, SIMPLIFIED}, {"scale", SIGN, 0, SIMPLIFIED},
     /* Fast kernels round a product and a sum once, and take numbers in a chain of ops together. */
@@ -313,8 +346,8 @@ static double absolute(const struct slack_row *row, const pdm_ir_op *op, const p
         return unit * most;
     }
     const pdm_tensor *y = &in[1]->tensor;
-    const double terms = !strcmp(row->op, "conv2d") ? (double)(y->dims[1] * y->dims[2] * y->dims[3])
-                                                    : (double)(x->rank ? x->dims[x->rank - 1] : 1);
+    const double terms = strstr(row->op, "conv2d") ? (double)(y->dims[strstr(row->op, "transpose") ? 0 : 1] * y->dims[2] * y->dims[3])
+                                                   : (double)(x->rank ? x->dims[x->rank - 1] : 1);
     return unit * fmax(terms, 4) * largest(x) * largest(y);
 }
 
@@ -383,9 +416,13 @@ static bool summand_may_overflow(const pdm_ir_op *op, const pdm_tensor *out, con
 
 /* Whether an element may be too large, or not, by the order of what it is made of alone: it nearly is, or it is not finite though
  * all that it is made of is. */
-static bool may_overflow(const pdm_ir_op *op, const pdm_tensor *out, const pdm_value *const *in, int64_t i)
+static bool may_overflow(const pdm_ir_op *op, int when, const pdm_tensor *out, const pdm_value *const *in, int64_t i)
 {
     const double v = pdm_get_double(out, i);
+
+    /* An infinite factor may have gone into weights, of which the products are infinite then, with both signs. */
+    if (when & FAST && isinf(v) && (PDM_IR_IS(op, pd_op, multiply) || PDM_IR_IS(op, pd_op, divide)))
+        return true;
 
     if (isfinite(v))
         return fabs(v) >= limit_of(out->dtype);
@@ -448,14 +485,18 @@ static void move_results(void *user, const pdm_ir_op *op, const pdm_value *const
     if (!row || !out[0] || out[0]->kind != PDM_VALUE_TENSOR || !pdm_dtype_is_float(out[0]->tensor.dtype))
         return;
     pdm_tensor view = out[0]->tensor; /* nobody else has seen it yet */
-    const bool by_element = row->kind == UNITS || row->kind == FADING || row->kind == SIGN;
+    const bool by_element = row->kind == UNITS || row->kind == FADING || row->kind == SIGN || row->kind == OF_NAN;
     const double step = by_element ? 0 : absolute(row, op, &view, in);
     const bool ordered = m->overflow && has_order(row, m);
     /* Sums of all terms may be too large. */
     const bool all = ordered && ((row->kind != LARGEST && step / unit_of(view.dtype) >= limit_of(view.dtype)) ||
                                  (m->when & FAST && is_beyond_fast(row, op, in)));
     for (int64_t i = 0, n = pdm_tensor_count(&view); i < n; i++) {
-        const bool loose = all || (ordered && may_overflow(op, &view, in, i));
+        if (row->kind == OF_NAN && isnan(pdm_get_double(&in[0]->tensor, i)) && mix(&m->random) % 2)
+            pdm_set_double(&view, i, NAN);
+        if (row->kind == OF_NAN)
+            continue;
+        const bool loose = all || (ordered && may_overflow(op, m->when, &view, in, i));
         pdm_set_double(&view, i, loose ? anything(m, view.dtype) : moved(row, m, pdm_get_double(&view, i), step, view.dtype));
     }
 }
@@ -543,7 +584,7 @@ static int done_by(const judge_way *way, uint64_t seed)
     if (way->optimized || way->passes)
         choose_passes(way, seed, list);
     const bool folds = strstr(list, "conv-bn") || strstr(list, "linear") || strstr(list, "matmul");
-    return ALWAYS | (way->optimized || way->passes || way->compile || way->fast ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
+    return ALWAYS | (strstr(list, "fc") ? FUSED : 0) | (way->optimized || way->passes || way->compile || way->fast ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
            (way->compile ? COMPILED : 0);
 }
 
@@ -551,7 +592,8 @@ static int done_by(const judge_way *way, uint64_t seed)
 static bool refine(const program *p, int set, int rounds, bool overflow, const judge_way *way, uint64_t seed, const outcome *ref,
                    sensitivity *s)
 {
-    mover moving = {seed + 77, done_by(way, seed), overflow};
+    const int done = done_by(way, seed);
+    mover moving = {seed + 77, done, overflow};
     const pdm_exec_options options = {.observe = move_results, .user = &moving};
     pdm_exec_session *session = NULL;
     machine m;
@@ -563,6 +605,8 @@ static bool refine(const program *p, int set, int rounds, bool overflow, const j
     for (; ok && s->rounds < rounds; s->rounds++) {
         outcome other;
         moving.random = moving.random * 31 + (uint64_t)s->rounds;
+        /* Sometimes not all that may be done is: what one op moves far hides what another one does. */
+        moving.when = s->rounds % 2 ? done & (ALWAYS | (int)mix(&moving.random)) : done;
         run_set(p, set, &m, session, &other);
         widen(s, ref, &other);
         forget(&other);
@@ -808,6 +852,8 @@ judge_result judge_program(const program *p, const judge_way *way, uint64_t seed
         stats->kernels += compiled.kernels;
         stats->group_runs += compiled.runs;
         stats->compiled += compiled.compiled;
+        for (size_t i = 0; i < m.hits.count; i++)
+            add_hit(&stats->hits, m.hits.of[i].pass, m.hits.of[i].name, m.hits.of[i].times);
     } else {
         snprintf(text, size, "cannot be prepared: %s", m.heard.text);
         result = JUDGE_DIFFERS;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "exec/executor.h"
+#include "ir/pass.h"
 #include "program.h"
 
 typedef struct judge_way {
@@ -33,12 +34,24 @@ typedef enum judge_result {
     JUDGE_DIFFERS
 } judge_result;
 
+/* What passes did, and how often. */
+enum { JUDGE_MAX_HITS = 128 };
+typedef struct judge_hits {
+    size_t count;
+    struct {
+        const pdm_ir_pass *pass;
+        char name[48];
+        uint64_t times;
+    } of[JUDGE_MAX_HITS];
+} judge_hits;
+
 typedef struct judge_stats { /* plain numbers: shared with processes */
     uint64_t programs, ops, runs, failing; /* failing: sets with which the reference cannot run */
     uint64_t dead; /* runs where it could not because of ops that nobody needs */
     uint64_t exact, near, loose; /* elements: the same bits; within what functions may do; of which that can be anything */
     uint64_t excused; /* elements that are too large in some order only */
     uint64_t groups, kernels, group_runs, compiled;
+    judge_hits hits;
 } judge_stats;
 
 /* text: what differs. seed: chooses passes, and how functions are moved. */

@@ -34,10 +34,14 @@ kept_programs = \
 	tests/programs/kept/norm-squares.pir \
 	tests/programs/kept/norm-weights.pir \
 	tests/programs/kept/norm-zero.pir \
+	tests/programs/kept/product-infinite-factor.pir \
 	tests/programs/kept/product-subnormal.pir \
 	tests/programs/kept/product-zero.pir \
+	tests/programs/kept/relu-nan-hidden.pir \
+	tests/programs/kept/relu-nan.pir \
 	tests/programs/kept/reshape-empty.pir \
 	tests/programs/kept/reshape-maybe-empty.pir \
+	tests/programs/kept/reshape-swapped-empty.pir \
 	tests/programs/kept/scale-factor.pir \
 	tests/programs/kept/scale-merged.pir \
 	tests/programs/kept/scale-once.pir \

@@ -1,6 +1,6 @@
 /*
  * pdm-programs [--seeds FIRST-LAST] [--ways WAY,...] [--ops N] [--large N] [--keep FOLDER] [--reduce SECONDS] [--print SEED]
- *              [--stats] [--least FILE] [FILE...]
+ *              [--stats] [--check] [FILE...]
  *
  * Random programs, and those that were kept: each is run with reference kernels, and in each way (judge.h; default: O2, passes,
  * ref, fast), and must compute the same. One that does not, crashes or takes too long is made small, written to FOLDER/WAY-SEED.pir (the
@@ -10,8 +10,8 @@
  *   --ops     at most so many ops (60)
  *   --large   every so many programs one has large dims (40; 0: none)
  *   --print   print the program of a seed
- *   --stats   print how often each op was drawn, and how often it was in a group
- *   --check   tell what was not drawn or compiled often enough for the seeds to test anything
+ *   --stats   print how often each op was drawn, and how often it was in a group; what passes did, and how often
+ *   --check   it is a failure when an op that the compiler has a rule for was in no group, or a pass did nothing
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -191,14 +191,24 @@ static void count_kinds(const settings *s, const program *p)
     pdm_ir_module_destroy(copy);
 }
 
+typedef struct told {
+    char *text;
+    size_t size;
+} told;
+
+static void take(void *user, const pdm_diagnostic *d)
+{
+    const told *t = user;
+
+    snprintf(t->text, t->size, "%.100s: %.500s", d->op_type ? d->op_type : "", d->message);
+}
+
 static bool is_valid(const program *p, char *text, size_t size)
 {
-    pdm_diag_sink sink = {0};
+    told t = {text, size};
+    pdm_diag_sink sink = {.fn = take, .user = &t};
 
-    if (pdm_ir_verify(p->module, &sink) == PDM_OK)
-        return true;
-    snprintf(text, size, "the verifier refuses it");
-    return false;
+    return pdm_ir_verify(p->module, &sink) == PDM_OK;
 }
 
 static void run_seed(const settings *s, uint64_t seed, int first_way)
@@ -340,6 +350,64 @@ static void run_file(const settings *s, const char *path)
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
+/* Ops of pd_op that the compiler has rules for. */
+static const int ruled[] = {
+#define PDM_CINN_RULE(op, ...)          PDM_IR_OP_pd_op_##op,
+#define PDM_CINN_REDUCE_RULE(op, ...)   PDM_IR_OP_pd_op_##op,
+#define PDM_CINN_SIZES_RULE(op, ...)    PDM_IR_OP_pd_op_##op,
+#define PDM_CINN_LIST_RULE(op, ...)     PDM_IR_OP_pd_op_##op,
+#define PDM_CINN_ELEMENTS_RULE(op, ...) PDM_IR_OP_builtin_##op,
+#define PDM_CINN_INDEX_RULE(op, ...)    PDM_IR_OP_pd_op_##op,
+#define PDM_CINN_PIECES_RULE(op, ...)   PDM_IR_OP_pd_op_##op,
+#include "cinn/rules.def"
+#undef PDM_CINN_RULE
+#undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_SIZES_RULE
+#undef PDM_CINN_LIST_RULE
+#undef PDM_CINN_ELEMENTS_RULE
+#undef PDM_CINN_INDEX_RULE
+#undef PDM_CINN_PIECES_RULE
+};
+
+static void check_rules(const settings *s)
+{
+    enum { RULES = sizeof ruled / sizeof *ruled };
+    int missing = 0;
+
+    for (size_t i = 0; i < RULES; i++) {
+        if (ruled[i] >= MAX_KINDS || s->shared->kinds[ruled[i]].grouped > 0)
+            continue;
+        printf("no %s was in a group\n", pdm_ir_op_desc_at((size_t)ruled[i])->name);
+        missing++;
+    }
+    printf("rules: %d of %d were used\n", RULES - missing, RULES);
+    s->shared->failures += (uint64_t)missing;
+}
+
+static bool has_hits(const judge_hits *hits, const pdm_ir_pass *pass)
+{
+    for (size_t i = 0; i < hits->count; i++) {
+        if (hits->of[i].pass == pass)
+            return true;
+    }
+    return false;
+}
+
+static void check_passes(const settings *s)
+{
+    for (size_t i = 0; pdm_ir_pass_at(i); i++) {
+        bool found = false, any = false;
+        for (int w = 0; w < s->num_ways; w++) {
+            any |= s->ways[w].optimized || s->ways[w].passes;
+            found |= has_hits(&s->shared->ways[w].hits, pdm_ir_pass_at(i));
+        }
+        if (any && !found) {
+            printf("no pass %s did anything\n", pdm_ir_pass_at(i)->name);
+            s->shared->failures++;
+        }
+    }
+}
+
 static void print_stats(const settings *s)
 {
     for (int w = 0; w < s->num_ways; w++) {
@@ -350,6 +418,8 @@ static void print_stats(const settings *s)
         if (s->ways[w].compile)
             printf("%s: %" PRIu64 " groups, %" PRIu64 " kernels, %" PRIu64 " of %" PRIu64 " runs compiled\n", s->ways[w].name, t->groups,
                    t->kernels, t->compiled, t->group_runs);
+        for (size_t i = 0; s->stats && i < t->hits.count; i++)
+            printf("%s: pass %s, %s: %" PRIu64 "\n", s->ways[w].name, t->hits.of[i].pass->name, t->hits.of[i].name, t->hits.of[i].times);
     }
     for (size_t i = 0; s->stats && i < pdm_ir_op_desc_count() && i < MAX_KINDS; i++) {
         if (s->shared->kinds[i].drawn)
@@ -387,7 +457,7 @@ static bool print_program(const settings *s, uint64_t seed)
 static int usage(void)
 {
     fputs("usage: pdm-programs [--seeds FIRST-LAST] [--ways WAY,...] [--ops N] [--large N] [--keep FOLDER] [--reduce SECONDS] "
-          "[--print SEED] [--stats] [FILE...]\n",
+          "[--print SEED] [--stats] [--check] [FILE...]\n",
           stderr);
     return 2;
 }
@@ -404,6 +474,10 @@ int main(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--stats")) {
             s.stats = true;
+            continue;
+        }
+        if (!strcmp(argv[i], "--check")) {
+            s.check = true;
             continue;
         }
         if (!value)
@@ -445,6 +519,10 @@ int main(int argc, char **argv)
     for (; i < argc; i++)
         run_file(&s, argv[i]);
     print_stats(&s);
+    if (s.check) {
+        check_rules(&s);
+        check_passes(&s);
+    }
     printf("%" PRIu64 " failures\n", s.shared->failures);
     return s.shared->failures ? 1 : 0;
 }

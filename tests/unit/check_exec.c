@@ -10,7 +10,6 @@
     X(kernels_fast) \
     X(kernels_move) \
     X(kernels_nn) \
-    X(lower) \
-    X(passes)
+    X(lower)
 
 PDM_UNIT_MAIN(SUITES)

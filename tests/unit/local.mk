@@ -121,7 +121,6 @@ tests_unit_check_exec_SOURCES = \
 	tests/unit/exec/legacy.c \
 	tests/unit/exec/lower.c \
 	tests/unit/exec/memory.c \
-	tests/unit/exec/passes.c \
 	tests/unit/exec/pool.c \
 	tests/unit/check_exec.c \
 	tests/unit/main.h \

@@ -413,6 +413,10 @@ static bool written_out(search *s, const pdm_ir_value *x, const number *numbers,
 {
     size_t left = 0, unknown = 0, other = 0;
 
+    for (size_t i = 0; i < rank_of(x); i++) {
+        if (x->type->dims[i] == 0) /* without elements nothing follows, and what is copied is 0 */
+            return false;
+    }
     for (size_t i = 0; i < count; i++) {
         unknown += numbers[i].value != NULL;
         other += !numbers[i].value && numbers[i].n <= 0;
