@@ -11,7 +11,7 @@
 #include "ir/make.h"
 #include "program.h"
 
-enum { MAX_ITEMS = 512, MAX_RANK = 5, MAX_OPERANDS = 4, MAX_RESULTS = 4, SIZES = 3, MAX_ELEMENTS = 4096, MAX_LARGE = 200000 };
+enum { MAX_ITEMS = 512, MAX_RANK = 5, MAX_OPERANDS = 5, MAX_RESULTS = 4, SIZES = 3, MAX_ELEMENTS = 4096, MAX_LARGE = 200000 };
 
 /* A value that may be read. */
 typedef struct item {
@@ -1459,7 +1459,10 @@ static void turn(gen *g)
             if (i == d || chance(g, 30))
                 axes[n++] = i;
         }
-        keep1(g, "pd_op.flip", &x, ATTRS({"axis", pdm_ir_attr_i32s(g->c, axes, n)}));
+        if (chance(g, 70))
+            keep1(g, "pd_op.flip", &x, ATTRS({"axis", pdm_ir_attr_i32s(g->c, axes, n)}));
+        else if (ints(g, (int64_t[]){d}, 1, &s))
+            keep2(g, "pd_op.reverse", &x, &s, NO_ATTRS);
         break;
     case 1:
         if (ints(g, (int64_t[]){pick(g, -3, 3)}, 1, &s))
@@ -1586,6 +1589,46 @@ static bool size_at(gen *g, const item *list, int at, item *out)
                out, 1);
 }
 
+/* Whole numbers that follow each other, as many as a dim of a value tells, or known ones. */
+static void series(gen *g)
+{
+    const pdm_dtype dtype = chance(g, 50) ? PDM_I64 : PDM_I32;
+    item x, s, from, to, by, y;
+
+    if (chance(g, 30)) {
+        if (number(g, dtype, pick(g, -2, 3), &from) && number(g, dtype, pick(g, 4, 9), &to) && number(g, dtype, pick(g, 1, 3), &by) &&
+            put(g, "pd_op.arange", (const item *const[]){&from, &to, &by}, 3, ATTRS({"dtype", DTYPE(dtype)}), &y, 1))
+            keep(g, &y);
+        return;
+    }
+    if (!any_of(g, ALL, 1, 4, &x) || !put1(g, dtype == PDM_I64 ? "pd_op.shape64" : "pd_op.shape", &x, NO_ATTRS, &s))
+        return;
+    const int d = pick(g, 0, rank_of(&x) - 1);
+    const int64_t declared = dim_of(&x, d);
+    const pdm_ir_type type = pdm_ir_type_tensor(g->c, dtype, &declared, 1);
+    if (!type || !size_at(g, &s, d, &to) || !number(g, dtype, 0, &from) || !number(g, dtype, 1, &by))
+        return;
+    y.value = NULL;
+    for (int set = 0; set <= g->p->num_sets; set++) {
+        const int64_t size = set < g->p->num_sets ? size_of(&x, set, d) : 0;
+        pdm_ir_value *in[] = {from.value, to.value, by.value};
+        const pdm_ir_type t = set < g->p->num_sets ? pdm_ir_type_tensor(g->c, dtype, &size, 1) : type;
+        pdm_ir_op *op = !t ? NULL
+                        : set < g->p->num_sets
+                            ? make(g, g->shadow, "pd_op.full", NULL, 0,
+                                   ATTRS({"shape", pdm_ir_attr_int_array(g->c, &size, 1)}, {"value", scalar(g, PDM_F64, 0)},
+                                         {"dtype", DTYPE(dtype)}),
+                                   &t, 1)
+                            : make(g, g->at, "pd_op.arange", in, 3, ATTRS({"dtype", DTYPE(dtype)}), &t, 1);
+        if (!op)
+            return;
+        *(set < g->p->num_sets ? &y.shadow[set] : &y.value) = pdm_ir_op_result(op, 0);
+    }
+    g->ops++;
+    keep(g, &y);
+    keep1(g, "pd_op.cast", &y, ATTRS({"dtype", DTYPE(PDM_F32)}));
+}
+
 /* The last two dims change places, by the shape of the operand: in memory all stays. */
 static void own_shape(gen *g)
 {
@@ -1600,8 +1643,8 @@ static void own_shape(gen *g)
     }
     for (int d = 0; d < r; d++) {
         const int from = d < r - 2 ? d : 2 * r - 3 - d;
-        if (dim_of(&x, from) >= 0 && dtype_of(&s) == PDM_I64 && chance(g, 20) ? !full(g, PDM_I64, NULL, 0, (double)dim_of(&x, from), &dims[d])
-                                                                               : !size_at(g, &s, from, &dims[d]))
+        const bool known_one = dim_of(&x, from) >= 0 && dtype_of(&s) == PDM_I64 && chance(g, 20);
+        if (known_one ? !full(g, PDM_I64, NULL, 0, (double)dim_of(&x, from), &dims[d]) : !size_at(g, &s, from, &dims[d]))
             return;
     }
     if (combine(g, dims, (size_t)r, &list) && swapped(g, &x, &like))
@@ -1675,6 +1718,145 @@ static void others(gen *g)
     }
 }
 
+/* Indices below `below` as an input. */
+static bool indices(gen *g, const int64_t *dims, size_t rank, int64_t below, item *out)
+{
+    const pdm_ir_type type = pdm_ir_type_tensor(g->c, chance(g, 50) ? PDM_I64 : PDM_I32, dims, rank);
+
+    return below > 0 && type && input(g, type, (pdm_ir_type[]){type, type, type, type, type}, below, out);
+}
+
+/* By indices of several axes, or by an index for each element. */
+static void picking(gen *g)
+{
+    int64_t dims[MAX_RANK];
+    item x, index;
+
+    if (!any_of(g, ALL, 1, 4, &x))
+        return;
+    const int r = rank_of(&x);
+    int64_t below = INT64_MAX;
+    switch (pick(g, 0, 2)) {
+    case 0: {
+        const int length = pick(g, 1, r);
+        for (int d = 0; d < length; d++)
+            below = least_size(g, &x, d) < below ? least_size(g, &x, d) : below;
+        if (indices(g, (int64_t[]){pick(g, 1, 4), length}, 2, below, &index))
+            keep2(g, "pd_op.gather_nd", &x, &index, NO_ATTRS);
+        break;
+    }
+    case 1: {
+        const int axis = pick(g, 0, r - 1);
+        for (int d = 0; d < r; d++) {
+            dims[d] = d == axis ? pick(g, 1, 4) : dim_of(&x, d);
+            if (dims[d] < 0)
+                return;
+        }
+        if (indices(g, dims, (size_t)r, least_size(g, &x, axis), &index))
+            keep2(g, "pd_op.take_along_axis", &x, &index, ATTRS({"axis", I32(axis)}));
+        break;
+    }
+    default:
+        if (r == 2 && dim_of(&x, 0) >= 0 && (BIT(dtype_of(&x)) & (REALS | WIDE)) &&
+            indices(g, (int64_t[]){dim_of(&x, 0), pick(g, 1, 4)}, 2, least_size(g, &x, 1), &index))
+            keep2(g, "pd_op.index_sample", &x, &index, NO_ATTRS);
+    }
+}
+
+/* Images: channels change places, among each other or with what is below and beside; slopes of channels. */
+static void channels(gen *g)
+{
+    item x, y;
+
+    if (!any_of(g, REALS, 4, 4, &x) || dim_of(&x, 1) <= 0)
+        return;
+    for (int d = 0; d < 4; d++) {
+        if (least_size(g, &x, d) == 0)
+            return;
+    }
+    const int64_t count = dim_of(&x, 1);
+    switch (pick(g, 0, 3)) {
+    case 0:
+        if (chance(g, 50))
+            keep1(g, "pd_op.channel_shuffle", &x, ATTRS({"groups", I32(count % 2 ? count : 2)}));
+        else
+            keep1(g, "pd_op.shuffle_channel", &x, ATTRS({"group", I32(count % 2 ? count : 2)}));
+        break;
+    case 1:
+        if (count % 4 == 0)
+            keep1(g, "pd_op.pixel_shuffle", &x, ATTRS({"upscale_factor", I32(2)}));
+        else
+            keep1(g, "pd_op.pixel_shuffle", &x, ATTRS({"upscale_factor", I32(1)}));
+        break;
+    case 2: {
+        const bool halves = dim_of(&x, 2) > 0 && dim_of(&x, 3) > 0 && dim_of(&x, 2) % 2 == 0 && dim_of(&x, 3) % 2 == 0;
+        keep1(g, "pd_op.pixel_unshuffle", &x, ATTRS({"downscale_factor", I32(halves ? 2 : 1)}));
+        break;
+    }
+    default: {
+        const bool all = chance(g, 40);
+        if (affine(g, dtype_of(&x), all ? 1 : count, &y))
+            keep2(g, "pd_op.prelu", &x, &y, ATTRS({"mode", STR(all ? "all" : "channel")}));
+    }
+    }
+}
+
+/* To whole numbers of a few bits, and back. */
+static void quantize(gen *g)
+{
+    item x, step, zero, y, z;
+
+    if (!any_of(g, BIT(PDM_F32), 2, 4, &x))
+        return;
+    const int axis = pick(g, 0, rank_of(&x) - 1);
+    const int64_t count = dim_of(&x, axis);
+    const bool each = chance(g, 50) && count > 0 && is_size(g, &x, axis, count);
+    const int64_t one = each ? count : 1;
+    if (!full(g, PDM_F32, &one, 1, pick(g, 1, 5) / 64.0, &step) || !full(g, PDM_F32, &one, 1, 0, &zero))
+        return;
+    const pdm_ir_make_attr *attrs = ATTRS({"quant_axis", I32(each ? axis : -1)}, {"round_type", I32(pick(g, 0, 1))});
+    if (!put(g, "pd_op.quantize_linear", (const item *const[]){&x, &step, &zero, NULL, NULL}, 5, attrs, &y, 1))
+        return;
+    keep(g, &y);
+    if (put(g, "pd_op.dequantize_linear", (const item *const[]){&y, &step, &zero, NULL, NULL}, 5, attrs, &z, 1))
+        keep(g, &z);
+}
+
+/* Some of a tensor is set to others. */
+static void set_part(gen *g)
+{
+    item x, v, from, to, by, y;
+
+    if (!any_of(g, REALS | WIDE, 1, 4, &x))
+        return;
+    const int64_t d = pick(g, 0, rank_of(&x) - 1), size = least_size(g, &x, (int)d);
+    if (size < 1 || size > 1000)
+        return;
+    const int64_t start = pick(g, 0, (int)size - 1), end = pick(g, (int)start + 1, (int)size), step = pick(g, 1, 2);
+    if (number(g, dtype_of(&x), pick(g, -2, 2), &v) && ints(g, &start, 1, &from) && ints(g, &end, 1, &to) && ints(g, &step, 1, &by)) {
+        const item *const in[] = {&x, &v, &from, &to, &by};
+        if (put(g, "pd_op.set_value_with_tensor", in, 5,
+                ATTRS({"axes", pdm_ir_attr_i64s(g->c, &d, 1)}, {"decrease_axes", pdm_ir_attr_i64s(g->c, NULL, 0)},
+                      {"none_axes", pdm_ir_attr_i64s(g->c, NULL, 0)}),
+                &y, 1))
+            keep(g, &y);
+    }
+}
+
+static void rms_norm(gen *g)
+{
+    item x, s, y;
+    int64_t count;
+
+    if (!any_of(g, REALS, 2, 4, &x) || !known(g, &x, rank_of(&x) - 1, &count))
+        return;
+    const bool scaled = chance(g, 70);
+    if ((!scaled || affine(g, dtype_of(&x), count, &s)) &&
+        put2(g, "pd_op.rms_norm", &x, scaled ? &s : NULL,
+             ATTRS({"normalized_shape", pdm_ir_attr_i64s(g->c, &count, 1)}, {"epsilon", pdm_ir_attr_f64(g->c, 1e-5)}), &y))
+        keep(g, &y);
+}
+
 /* Rows of a table. */
 static void embedding(gen *g)
 {
@@ -1697,6 +1879,111 @@ static void twins(gen *g)
         keep1(g, "pd_op.tanh", &x, NO_ATTRS);
         keep1(g, "pd_op.tanh", &x, NO_ATTRS);
     }
+}
+
+static bool scaled(gen *g, const item *x, double by, double bias, item *out)
+{
+    item factor;
+
+    return number(g, PDM_F32, by, &factor) && put2(g, "pd_op.scale", x, &factor, ATTRS({"bias", scalar(g, PDM_F64, bias)}), out);
+}
+
+/* x times a gate: activations that are written out, or nearly so. */
+static void written_out(gen *g)
+{
+    item x, side, gate, y, z;
+    bool ok;
+
+    if (!any(g, BIT(PDM_F32), &x))
+        return;
+    side = x;
+    switch (pick(g, 0, 4)) {
+    case 0:
+        ok = put1(g, "pd_op.sigmoid", &x, NO_ATTRS, &gate);
+        break;
+    case 1: {
+        const bool half = chance(g, 50);
+        ok = scaled(g, &x, 0.70710678, 0, &y) && put1(g, "pd_op.erf", &y, NO_ATTRS, &z) && (!half || scaled(g, &x, 0.5, 0, &side)) &&
+             scaled(g, &z, half ? 1 : 0.5, half ? 1 : 0.5, &gate);
+        break;
+    }
+    case 2:
+        ok = scaled(g, &x, 1, 3, &y) && put1(g, "pd_op.relu6", &y, NO_ATTRS, &z) &&
+             scaled(g, &z, chance(g, 70) ? 0.16666667 : 0.2, 0, &gate);
+        break;
+    case 3:
+        ok = put1(g, "pd_op.hardsigmoid", &x, ATTRS({"slope", F32(chance(g, 70) ? 0.16666667 : 0.2)}, {"offset", F32(0.5)}), &gate);
+        break;
+    default:
+        ok = put1(g, "pd_op.softplus", &x, NO_ATTRS, &y) && put1(g, "pd_op.tanh", &y, NO_ATTRS, &gate);
+    }
+    const bool first = chance(g, 50);
+    if (!ok || !put2(g, "pd_op.multiply", first ? &side : &gate, first ? &gate : &side, NO_ATTRS, &y))
+        return;
+    keep(g, &y);
+    if (chance(g, 20))
+        keep(g, &gate);
+}
+
+/* Any order of axes. */
+static bool turned(gen *g, const item *x, item *out)
+{
+    int32_t perm[MAX_RANK + 1];
+
+    for (int d = 0; d < rank_of(x); d++) {
+        const int other = pick(g, 0, d);
+        perm[d] = perm[other];
+        perm[other] = d;
+    }
+    return put1(g, "pd_op.transpose", x, ATTRS({"perm", pdm_ir_attr_i32s(g->c, perm, (size_t)rank_of(x))}), out);
+}
+
+/* Transpositions with elementwise ops between them. */
+static void around(gen *g)
+{
+    static const char *const ops[] = {"pd_op.relu", "pd_op.tanh", "pd_op.abs", "pd_op.sigmoid"};
+    item x, y;
+
+    if (!any_of(g, FLOATS, 2, 4, &x) || !turned(g, &x, &y))
+        return;
+    if (chance(g, 25))
+        keep(g, &y);
+    for (int n = pick(g, 1, 3); n > 0; n--) {
+        x = y;
+        if (chance(g, 70) ? !put1(g, ONE_OF(g, ops), &x, NO_ATTRS, &y) : !scaled(g, &x, 0.5, 0.25, &y))
+            return;
+    }
+    if (turned(g, &y, &x))
+        keep(g, &x);
+}
+
+/* Cut in two along an axis and joined again; some parts are left out or change places. */
+static void parts(gen *g)
+{
+    const int64_t one = 1;
+    item x, from[2], to[2], part[2], all, axis, y;
+
+    if (!any_of(g, ALL, 1, 4, &x))
+        return;
+    const int64_t d = pick(g, 0, rank_of(&x) - 1), size = dim_of(&x, (int)d);
+    if (size < 2 || size > 1000)
+        return;
+    const int64_t cut = pick(g, 1, (int)size - 1), bounds[] = {0, cut, chance(g, 50) ? INT32_MAX : chance(g, 50) ? 1000 : size};
+    for (int i = 0; i < 2; i++) {
+        if (!ints(g, &bounds[i], 1, &from[i]) || !ints(g, &bounds[i + 1], 1, &to[i]) ||
+            !put(g, "pd_op.slice", (const item *const[]){&x, &from[i], &to[i]}, 3,
+                 ATTRS({"axes", pdm_ir_attr_i64s(g->c, &d, 1)}, {"infer_flags", pdm_ir_attr_i64s(g->c, &one, 1)},
+                       {"decrease_axis", pdm_ir_attr_i64s(g->c, NULL, 0)}),
+                 &part[i], 1))
+            return;
+    }
+    if (chance(g, 25)) {
+        y = part[0];
+        part[0] = part[1];
+        part[1] = y;
+    }
+    if (combine(g, part, 2, &all) && number(g, PDM_I32, (double)d, &axis) && put2(g, "pd_op.concat", &all, &axis, NO_ATTRS, &y))
+        keep(g, &y);
 }
 
 static void dropout(gen *g)
@@ -1895,7 +2182,8 @@ static void loop(gen *g)
     const pdm_ir_type count = pdm_ir_type_tensor(g->c, PDM_I64, &single, 1);
     if (!number(g, PDM_I64, 0, &zero) || !count ||
         !(chance(g, 60) ? number(g, PDM_I64, pick(g, 0, 3), &n)
-                        : input(g, count, (pdm_ir_type[]){count, count, count, count, count}, 4, &n)) || !put2(g, "pd_op.less_than", &zero, &n, NO_ATTRS, &c))
+                        : input(g, count, (pdm_ir_type[]){count, count, count, count, count}, 4, &n)) ||
+        !put2(g, "pd_op.less_than", &zero, &n, NO_ATTRS, &c))
         return;
     in[0] = c.value;
     in[1] = zero.value;
@@ -1960,7 +2248,9 @@ static void some_ops(gen *g, int count)
                  {transpose, 6}, {reshape, 7},   {ranks, 6},   {slice, 7},      {join, 6},     {split, 4},      {gather, 4},
                  {widen, 5},     {others, 5},    {embedding, 1}, {turn, 4},      {one_hot, 1},  {shapes, 4},     {twins, 1},
                  {dropout, 1},   {in_place, 3},
-                 {add_n, 1},     {chain, 4},     {weights, 3},   {flat_rows, 1}, {own_shape, 2},  {pad_image, 1},  {branch, 4},    {loop, 3}};
+                 {add_n, 1},     {chain, 4},     {weights, 3},   {flat_rows, 1}, {own_shape, 2}, {written_out, 2}, {around, 2}, {parts, 2},
+                 {picking, 3},   {channels, 3},  {quantize, 2},  {set_part, 2},  {series, 2},     {rms_norm, 2},
+                 {pad_image, 1}, {branch, 4},    {loop, 3}};
     int all = 0;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,7 +262,8 @@ static const struct slack_row {
     {"layer_norm", LARGEST, 8, ALWAYS}, {"log", UNITS, 4, ALWAYS}, {"log10", UNITS, 4, ALWAYS}, {"log1p", UNITS, 4, ALWAYS},
     {"log2", UNITS, 4, ALWAYS}, {"log_softmax", LARGEST, 16, ALWAYS}, {"logsumexp", LARGEST, 16, ALWAYS}, {"logsigmoid", UNITS, 8, ALWAYS},
     {"mean", SUM, 1, ALWAYS},
-    {"mish", FADING, 8, ALWAYS}, {"pow", FADING, 4, ALWAYS}, {"rsqrt", UNITS, 3, ALWAYS}, {"selu", UNITS, 6, ALWAYS},
+    {"mish", FADING, 8, ALWAYS}, {"pow", FADING, 4, ALWAYS}, {"rms_norm", LARGEST, 8, ALWAYS},
+    {"rsqrt", UNITS, 3, ALWAYS}, {"selu", UNITS, 6, ALWAYS},
     {"sigmoid", FADING, 4, ALWAYS}, {"silu", FADING, 5, ALWAYS}, {"sin", UNITS, 4, ALWAYS}, {"sinh", UNITS, 4, ALWAYS},
     {"softmax", FADING, 16, ALWAYS}, {"softplus", FADING, 6, ALWAYS}, {"sqrt", UNITS, 2, ALWAYS}, {"stanh", UNITS, 6, ALWAYS},
     {"sum", SUM, 1, ALWAYS}, {"swish", FADING, 5, ALWAYS}, {"tan", UNITS, 4, ALWAYS}, {"tanh", UNITS, 4, ALWAYS},
@@ -420,6 +422,9 @@ static bool may_overflow(const pdm_ir_op *op, int when, const pdm_tensor *out, c
 {
     const double v = pdm_get_double(out, i);
 
+    /* What is normalized may be the mean, or nearly so, by how that is rounded: zero or not, before an infinite scale. */
+    if (isinf(v) && strstr(pdm_ir_op_name(op), "_norm"))
+        return true;
     /* An infinite factor may have gone into weights, of which the products are infinite then, with both signs. */
     if (when & FAST && isinf(v) && (PDM_IR_IS(op, pd_op, multiply) || PDM_IR_IS(op, pd_op, divide)))
         return true;
@@ -474,7 +479,7 @@ static bool is_beyond_fast(const struct slack_row *row, const pdm_ir_op *op, con
 static bool has_order(const struct slack_row *row, const mover *m)
 {
     return row->kind == SUM || row->kind == PRODUCT || (row->kind == LARGEST && (row->when & m->when & (FOLDED | FAST))) ||
-           (m->when & (FOLDED | FAST) && !strcmp(row->op, "batch_norm")) || (m->when & FAST && !strcmp(row->op, "layer_norm"));
+           (m->when & (FOLDED | FAST) && !strcmp(row->op, "batch_norm")) || (row->kind == LARGEST && strstr(row->op, "_norm"));
 }
 
 static void move_results(void *user, const pdm_ir_op *op, const pdm_value *const *in, const pdm_value *const *out)
@@ -584,7 +589,8 @@ static int done_by(const judge_way *way, uint64_t seed)
     if (way->optimized || way->passes)
         choose_passes(way, seed, list);
     const bool folds = strstr(list, "conv-bn") || strstr(list, "linear") || strstr(list, "matmul");
-    return ALWAYS | (strstr(list, "fc") ? FUSED : 0) | (way->optimized || way->passes || way->compile || way->fast ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
+    const bool simplifies = way->optimized || way->passes || way->compile || way->fast;
+    return ALWAYS | (strstr(list, "fc") ? FUSED : 0) | (simplifies ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
            (way->compile ? COMPILED : 0);
 }
 
@@ -866,4 +872,100 @@ judge_result judge_program(const program *p, const judge_way *way, uint64_t seed
     pdm_exec_session_destroy(session);
     close_machine(&plain);
     return result;
+}
+
+/* ---- at once --------------------------------------------------------------------------------- */
+
+typedef struct partner {
+    program p; /* its own: contexts are for one thread */
+    const judge_way *way;
+    uint64_t seed;
+    outcome got[PROGRAM_MAX_SETS];
+    judge_stats stats;
+    bool ok;
+    char why[400];
+} partner;
+
+static void *run_partner(void *user)
+{
+    partner *r = user;
+    pdm_exec_session *session = NULL;
+    machine m;
+
+    r->ok = open_machine(&r->p, r->way, r->seed, false, &m) && pdm_exec_session_create(m.plan, NULL, &session) == PDM_OK;
+    for (int s = 0; r->ok && s < r->p.num_sets; s++)
+        run_set(&r->p, s, &m, session, &r->got[s]);
+    snprintf(r->why, sizeof r->why, "%s", m.heard.text);
+    if (r->ok) {
+        const pdm_exec_compile_stats compiled = pdm_exec_get_compile_stats(m.plan);
+        r->stats.groups = compiled.groups;
+        r->stats.kernels = compiled.kernels;
+        r->stats.group_runs = compiled.runs;
+        r->stats.compiled = compiled.compiled;
+    }
+    pdm_exec_session_destroy(session);
+    close_machine(&m);
+    return NULL;
+}
+
+static void forget_partner(partner *r)
+{
+    for (int s = 0; s < PROGRAM_MAX_SETS; s++)
+        forget(&r->got[s]);
+    program_deinit(&r->p);
+}
+
+/* All of them, by a thread each. */
+static bool run_partners(partner *all, int count)
+{
+    pthread_t threads[2 * JUDGE_TOGETHER];
+    int started = 0;
+
+    while (started < count && pthread_create(&threads[started], NULL, run_partner, &all[started]) == 0)
+        started++;
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    return started == count;
+}
+
+judge_result judge_together(const program *const list[JUDGE_TOGETHER], const judge_way *way, uint64_t seed, judge_stats *stats, char *text,
+                            size_t size)
+{
+    enum { COUNT = 2 * JUDGE_TOGETHER };
+    partner at_once[COUNT] = {{.ok = false}};
+    judge_result result = JUDGE_SAME;
+    bool ok = true;
+
+    text[0] = 0;
+    for (int i = 0; ok && i < COUNT; i++) {
+        at_once[i].way = way;
+        at_once[i].seed = seed;
+        ok = program_clone(list[i % JUDGE_TOGETHER], &at_once[i].p);
+    }
+    ok = ok && run_partners(at_once, COUNT);
+    for (int i = 0; ok && result == JUDGE_SAME && i < COUNT; i++) {
+        partner alone = {.way = way, .seed = seed};
+        if (!program_clone(list[i % JUDGE_TOGETHER], &alone.p)) {
+            ok = false;
+            break;
+        }
+        run_partner(&alone);
+        bool same = alone.ok == at_once[i].ok;
+        for (int s = 0; same && s < alone.p.num_sets; s++) {
+            same = identical(&alone.got[s], &at_once[i].got[s]);
+            stats->runs++;
+        }
+        if (!same) {
+            snprintf(text, size, "program %d computes something else beside others: %.300s", i % JUDGE_TOGETHER, at_once[i].why);
+            result = JUDGE_DIFFERS;
+        }
+        stats->groups += at_once[i].stats.groups;
+        stats->kernels += at_once[i].stats.kernels;
+        stats->group_runs += at_once[i].stats.group_runs;
+        stats->compiled += at_once[i].stats.compiled;
+        forget_partner(&alone);
+    }
+    for (int i = 0; i < COUNT; i++)
+        forget_partner(&at_once[i]);
+    return ok ? result : JUDGE_INVALID;
 }

@@ -57,6 +57,11 @@ typedef struct judge_stats { /* plain numbers: shared with processes */
 /* text: what differs. seed: chooses passes, and how functions are moved. */
 judge_result judge_program(const program *p, const judge_way *way, uint64_t seed, judge_stats *stats, char *text, size_t size);
 
+/* Programs in a way, each in a plan and a session of its own, twice, all at once by threads: each gives the same bits as alone. */
+enum { JUDGE_TOGETHER = 3 };
+judge_result judge_together(const program *const list[JUDGE_TOGETHER], const judge_way *way, uint64_t seed, judge_stats *stats, char *text,
+                            size_t size);
+
 /* Reference run of a set: fn is told of every op. */
 bool judge_observe(const program *p, int set, pdm_exec_observe_fn fn, void *user);
 

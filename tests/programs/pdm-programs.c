@@ -1,6 +1,6 @@
 /*
  * pdm-programs [--seeds FIRST-LAST] [--ways WAY,...] [--ops N] [--large N] [--keep FOLDER] [--reduce SECONDS] [--print SEED]
- *              [--stats] [--check] [FILE...]
+ *              [--together] [--stats] [--check] [FILE...]
  *
  * Random programs, and those that were kept: each is run with reference kernels, and in each way (judge.h; default: O2, passes,
  * ref, fast), and must compute the same. One that does not, crashes or takes too long is made small, written to FOLDER/WAY-SEED.pir (the
@@ -9,6 +9,7 @@
  *   --seeds   random programs of these seeds; a FILE is a program that was kept, and run in the ways too
  *   --ops     at most so many ops (60)
  *   --large   every so many programs one has large dims (40; 0: none)
+ *   --together  programs of seeds that follow each other are compiled and run at once, by threads, and compared with themselves alone
  *   --print   print the program of a seed
  *   --stats   print how often each op was drawn, and how often it was in a group; what passes did, and how often
  *   --check   it is a failure when an op that the compiler has a rule for was in no group, or a pass did nothing
@@ -46,7 +47,7 @@ typedef struct settings {
     judge_way ways[MAX_WAYS];
     int num_ways, max_ops, large, seconds;
     const char *keep;
-    bool stats, check;
+    bool stats, check, together;
     shared *shared;
 } settings;
 
@@ -250,6 +251,33 @@ static void run_seed(const settings *s, uint64_t seed, int first_way)
     program_deinit(&p);
 }
 
+/* Programs of seeds that follow each other, at once. Nothing forks here: a sanitizer of threads is to see all. */
+static void run_together(const settings *s)
+{
+    for (uint64_t seed = s->first; seed + JUDGE_TOGETHER - 1 <= s->last; seed += JUDGE_TOGETHER) {
+        const program_form form = form_of(s, seed);
+        program made[JUDGE_TOGETHER] = {{NULL}};
+        const program *list[JUDGE_TOGETHER];
+        char text[1024];
+        bool ok = true;
+        for (int i = 0; i < JUDGE_TOGETHER; i++) {
+            list[i] = &made[i];
+            ok = ok && program_generate(&made[i], seed + (uint64_t)i, &form);
+        }
+        for (int w = 0; ok && w < s->num_ways; w++) {
+            judge_stats *stats = &s->shared->ways[w];
+            stats->programs += JUDGE_TOGETHER;
+            if (judge_together(list, &s->ways[w], seed, stats, text, sizeof text) == JUDGE_SAME)
+                continue;
+            printf("no seeds from %" PRIu64 " on, at once, in way %s: %s\n", seed, s->ways[w].name, text);
+            s->shared->failures++;
+        }
+        s->shared->failures += !ok;
+        for (int i = 0; i < JUDGE_TOGETHER; i++)
+            program_deinit(&made[i]);
+    }
+}
+
 /* A process crashed: the program at hand is made small, and the rest run. */
 static void crashed(const settings *s, int status)
 {
@@ -354,6 +382,7 @@ static void run_file(const settings *s, const char *path)
 static const int ruled[] = {
 #define PDM_CINN_RULE(op, ...)          PDM_IR_OP_pd_op_##op,
 #define PDM_CINN_REDUCE_RULE(op, ...)   PDM_IR_OP_pd_op_##op,
+#define PDM_CINN_NORM_RULE(op, ...)     PDM_IR_OP_pd_op_##op,
 #define PDM_CINN_SIZES_RULE(op, ...)    PDM_IR_OP_pd_op_##op,
 #define PDM_CINN_LIST_RULE(op, ...)     PDM_IR_OP_pd_op_##op,
 #define PDM_CINN_ELEMENTS_RULE(op, ...) PDM_IR_OP_builtin_##op,
@@ -362,6 +391,7 @@ static const int ruled[] = {
 #include "cinn/rules.def"
 #undef PDM_CINN_RULE
 #undef PDM_CINN_REDUCE_RULE
+#undef PDM_CINN_NORM_RULE
 #undef PDM_CINN_SIZES_RULE
 #undef PDM_CINN_LIST_RULE
 #undef PDM_CINN_ELEMENTS_RULE
@@ -457,7 +487,7 @@ static bool print_program(const settings *s, uint64_t seed)
 static int usage(void)
 {
     fputs("usage: pdm-programs [--seeds FIRST-LAST] [--ways WAY,...] [--ops N] [--large N] [--keep FOLDER] [--reduce SECONDS] "
-          "[--print SEED] [--stats] [--check] [FILE...]\n",
+          "[--print SEED] [--together] [--stats] [--check] [FILE...]\n",
           stderr);
     return 2;
 }
@@ -474,6 +504,10 @@ int main(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--stats")) {
             s.stats = true;
+            continue;
+        }
+        if (!strcmp(argv[i], "--together")) {
+            s.together = true;
             continue;
         }
         if (!strcmp(argv[i], "--check")) {
@@ -514,7 +548,9 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (s.last >= s.first)
+    if (s.together)
+        run_together(&s);
+    else if (s.last >= s.first)
         run_seeds(&s);
     for (; i < argc; i++)
         run_file(&s, argv[i]);
