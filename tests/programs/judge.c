@@ -246,7 +246,7 @@ typedef enum slack {
     OF_NAN   /* NaN may stay NaN */
 } slack;
 
-/* FOLDED: into weights, by passes that round otherwise. FUSED: with the relu that follows. */
+/* FOLDED: by passes that round otherwise, into weights or into one activation. FUSED: with the relu that follows. */
 enum { ALWAYS = 1, SIMPLIFIED = 2, FOLDED = 4, FAST = 8, COMPILED = 16, FUSED = 32 };
 
 static const struct slack_row {
@@ -418,12 +418,16 @@ static bool summand_may_overflow(const pdm_ir_op *op, const pdm_tensor *out, con
 
 /* Whether an element may be too large, or not, by the order of what it is made of alone: it nearly is, or it is not finite though
  * all that it is made of is. */
-static bool may_overflow(const pdm_ir_op *op, int when, const pdm_tensor *out, const pdm_value *const *in, int64_t i)
+static bool may_overflow(const pdm_ir_op *op, const struct slack_row *row, int when, const pdm_tensor *out, const pdm_value *const *in,
+                         int64_t i)
 {
     const double v = pdm_get_double(out, i);
 
     /* What is normalized may be the mean, or nearly so, by how that is rounded: zero or not, before an infinite scale. */
     if (isinf(v) && strstr(pdm_ir_op_name(op), "_norm"))
+        return true;
+    /* Of products in a row the weights may have been multiplied first: an infinite operand meets others then. */
+    if (row->kind == PRODUCT && !isfinite(v) && !is_finite_at(&in[0]->tensor, -1, 0, false))
         return true;
     /* An infinite factor may have gone into weights, of which the products are infinite then, with both signs. */
     if (when & FAST && isinf(v) && (PDM_IR_IS(op, pd_op, multiply) || PDM_IR_IS(op, pd_op, divide)))
@@ -501,7 +505,7 @@ static void move_results(void *user, const pdm_ir_op *op, const pdm_value *const
             pdm_set_double(&view, i, NAN);
         if (row->kind == OF_NAN)
             continue;
-        const bool loose = all || (ordered && may_overflow(op, m->when, &view, in, i));
+        const bool loose = all || (ordered && may_overflow(op, row, m->when, &view, in, i));
         pdm_set_double(&view, i, loose ? anything(m, view.dtype) : moved(row, m, pdm_get_double(&view, i), step, view.dtype));
     }
 }
@@ -588,7 +592,8 @@ static int done_by(const judge_way *way, uint64_t seed)
 
     if (way->optimized || way->passes)
         choose_passes(way, seed, list);
-    const bool folds = strstr(list, "conv-bn") || strstr(list, "linear") || strstr(list, "matmul");
+    const bool folds = strstr(list, "conv-bn") || strstr(list, "linear") || strstr(list, "matmul") ||
+                       strstr(list, "activation");
     const bool simplifies = way->optimized || way->passes || way->compile || way->fast;
     return ALWAYS | (strstr(list, "fc") ? FUSED : 0) | (simplifies ? SIMPLIFIED : 0) | (folds ? FOLDED : 0) | (way->fast ? FAST : 0) |
            (way->compile ? COMPILED : 0);

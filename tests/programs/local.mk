@@ -26,6 +26,7 @@ kept_programs = \
 	tests/programs/kept/dead-failure.pir \
 	tests/programs/kept/dropout-zero.pir \
 	tests/programs/kept/exp-zero.pir \
+	tests/programs/kept/hardswish-written.pir \
 	tests/programs/kept/hardtanh-bounds.pir \
 	tests/programs/kept/infinite-shrink.pir \
 	tests/programs/kept/max-zero.pir \
@@ -35,6 +36,7 @@ kept_programs = \
 	tests/programs/kept/norm-weights.pir \
 	tests/programs/kept/norm-zero.pir \
 	tests/programs/kept/product-infinite-factor.pir \
+	tests/programs/kept/product-infinite.pir \
 	tests/programs/kept/product-subnormal.pir \
 	tests/programs/kept/product-zero.pir \
 	tests/programs/kept/relu-nan-hidden.pir \
