@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cinn/group.h"
-#include "cinn/loop_rewrite.h"
-#include "cinn/lower.h"
-#include "ir/pass.h"
+#include "fuzz/fuzz_compile.h"
 #include "ir/pir_json.h"
 #include "legacy_graph/dump.h"
 #include "legacy_graph/read.h"
@@ -59,60 +56,6 @@ static void walk(const pdm_lg_program *program)
 
 enum { MAX_OPS = 64 }; /* of programs that are optimized and compiled, so that turns stay short */
 
-static pdm_status optimize(pdm_ir_module *module)
-{
-    const pdm_ir_pass_options how = {.verify = true};
-    pdm_diag_sink sink = {0};
-    pdm_ir_constants constants;
-
-    pdm_ir_constants_init(&constants);
-    const pdm_status status = pdm_ir_pass_run_list(module, pdm_ir_pass_list(2), &how, &constants, &sink);
-    pdm_ir_constants_deinit(&constants);
-    return status;
-}
-
-/* The loops of a group for the shapes that are declared. */
-static pdm_status lower(void *user, pdm_ir_op *op)
-{
-    pdm_loop_fn *fn = NULL;
-    pdm_buf key;
-
-    (void)user;
-    if (!pdm_cinn_is_group(op))
-        return PDM_OK;
-    const pdm_status status = pdm_cinn_lower_group(op, NULL, &fn);
-    if (status == PDM_INTERNAL || (status == PDM_OK && pdm_loop_verify(fn)))
-        abort();
-    if (status != PDM_OK)
-        return status == PDM_UNSUPPORTED ? PDM_OK : status;
-    pdm_cinn_schedule_cpu(fn, true);
-    pdm_loop_expand_math(fn);
-    if (fn->status == PDM_INTERNAL || (fn->status == PDM_OK && pdm_loop_verify(fn)))
-        abort();
-    pdm_buf_init(&key);
-    if (fn->status == PDM_OK)
-        pdm_loop_key(fn, &key);
-    pdm_buf_deinit(&key);
-    pdm_loop_fn_destroy(fn);
-    return PDM_OK;
-}
-
-static void check_compiler(pdm_ir_module *module)
-{
-    const pdm_cinn_group_options options = {.single = true};
-    pdm_diag_sink broken = {0};
-    pdm_status status = optimize(module);
-
-    if (status == PDM_OK)
-        status = pdm_cinn_group_module(module, &options);
-    if (status == PDM_OK && pdm_ir_verify(module, &broken) != PDM_OK)
-        abort();
-    if (status == PDM_OK)
-        status = pdm_ir_walk(module->op, PDM_IR_PRE_ORDER, lower, NULL);
-    if (status != PDM_OK && status != PDM_NOMEM)
-        abort();
-}
-
 static bool is_small(const pdm_lg_program *program)
 {
     size_t ops = 0;
@@ -140,7 +83,7 @@ static pdm_status translate(const pdm_lg_program *program, bool allow_legacy, in
         if (pdm_ir_verify(module, &broken) != PDM_OK)
             abort();
         if (version == PDM_IR_NEWEST_VERSION && is_small(program))
-            check_compiler(module);
+            fuzz_compile(module, NULL, true, (unsigned)program->num_blocks);
         pdm_ir_module_destroy(module);
     }
     pdm_lg_schemas_destroy(schemas);

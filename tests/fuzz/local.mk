@@ -6,6 +6,7 @@ TESTS += $(fuzz_tests)
 EXTRA_DIST += tests/fuzz/replay.sh
 
 fuzz_programs = \
+	tests/fuzz/fuzz_compile \
 	tests/fuzz/fuzz_graph \
 	tests/fuzz/fuzz_json \
 	tests/fuzz/fuzz_params \
@@ -19,12 +20,19 @@ fuzzers: $(fuzz_programs)
 
 if ENABLE_FUZZER
 fuzz_main =
+fuzz_cppflags = -DPDM_FUZZER
 fuzz_ldflags = $(AM_LDFLAGS) $(PDM_FUZZ_LDFLAGS)
 else
 fuzz_main = tests/fuzz/replay.c
+fuzz_cppflags =
 fuzz_ldflags = $(AM_LDFLAGS)
 endif
 EXTRA_DIST += tests/fuzz/replay.c
+
+tests_fuzz_fuzz_compile_CPPFLAGS = $(AM_CPPFLAGS) $(fuzz_cppflags) -I$(top_srcdir)/tests
+tests_fuzz_fuzz_compile_LDADD = $(PDM_CINN_LIBS)
+tests_fuzz_fuzz_compile_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_compile_SOURCES = tests/fuzz/fuzz_compile.c tests/fuzz/fuzz_compile.h tests/fuzz/fuzz_ir.h $(fuzz_main)
 
 tests_fuzz_fuzz_graph_LDADD = $(PDM_LG_LIBS)
 tests_fuzz_fuzz_graph_LDFLAGS = $(fuzz_ldflags)
@@ -34,9 +42,10 @@ tests_fuzz_fuzz_params_LDADD = $(PDM_BASE_LIBS)
 tests_fuzz_fuzz_params_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_params_SOURCES = tests/fuzz/fuzz_params.c $(fuzz_main)
 
+tests_fuzz_fuzz_pdmodel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_pdmodel_LDADD = libpdm_cinn.la $(PDM_TR_LIBS)
 tests_fuzz_fuzz_pdmodel_LDFLAGS = $(fuzz_ldflags)
-tests_fuzz_fuzz_pdmodel_SOURCES = tests/fuzz/fuzz_pdmodel.c $(fuzz_main)
+tests_fuzz_fuzz_pdmodel_SOURCES = tests/fuzz/fuzz_compile.h tests/fuzz/fuzz_pdmodel.c $(fuzz_main)
 
 tests_fuzz_fuzz_json_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_json_LDADD = $(PDM_IR_LIBS)
@@ -49,6 +58,22 @@ tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_ir.h tests/fuzz/fuzz_text.c $(fuzz_main)
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/fuzz_compile/program_01.pir \
+	tests/fuzz/seeds/fuzz_compile/program_02.pir \
+	tests/fuzz/seeds/fuzz_compile/program_03.pir \
+	tests/fuzz/seeds/fuzz_compile/program_04.pir \
+	tests/fuzz/seeds/fuzz_compile/program_05.pir \
+	tests/fuzz/seeds/fuzz_compile/program_06.pir \
+	tests/fuzz/seeds/fuzz_compile/program_07.pir \
+	tests/fuzz/seeds/fuzz_compile/program_08.pir \
+	tests/fuzz/seeds/fuzz_compile/program_09.pir \
+	tests/fuzz/seeds/fuzz_compile/program_10.pir \
+	tests/fuzz/seeds/fuzz_compile/program_11.pir \
+	tests/fuzz/seeds/fuzz_compile/program_12.pir \
+	tests/fuzz/seeds/fuzz_compile/program_13.pir \
+	tests/fuzz/seeds/fuzz_compile/program_14.pir \
+	tests/fuzz/seeds/fuzz_compile/program_15.pir \
+	tests/fuzz/seeds/fuzz_compile/program_16.pir \
 	tests/fuzz/seeds/fuzz_graph/block_of_no_op.pdmodel \
 	tests/fuzz/seeds/fuzz_graph/negative_dims.pdmodel \
 	tests/fuzz/seeds/fuzz_json/attrs.json \

@@ -29,7 +29,7 @@ replay() {
     grep -q LLVMFuzzerRunDriver "$fuzz" || return
     mkdir -p "$dir/corpus" "$dir/found"
     head -n 200 "$dir/list" | xargs -d '\n' cp --backup=numbered -t "$dir/corpus"
-    runs=${PDM_FUZZ_RUNS:-20000}
+    runs=$((${PDM_FUZZ_RUNS:-20000} / share))
     tap_try "$name searches with $runs executions" "$fuzz" -runs="$runs" -max_len=65536 -timeout=10 \
         -rss_limit_mb=1024 -artifact_prefix="$dir/found/" -print_final_stats=1 "$dir/corpus"
     # What was found is worth keeping: it is the next seed.
@@ -41,9 +41,12 @@ replay() {
     rm -rf "$dir/corpus" "$dir/found"
 }
 
+share=1
 replay fuzz_pdmodel -name '*.pdmodel' -o -name __model__
 replay fuzz_graph -name '*.pdmodel' -o -name __model__
 replay fuzz_params -name '*.pdiparams' -o -name __params__
 replay fuzz_json -name '*.json'
 replay fuzz_text -name '*.pir.txt'
+share=20 # a run takes as long as some of the others
+replay fuzz_compile -name '*.pir.txt'
 tap_done
