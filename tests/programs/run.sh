@@ -73,6 +73,18 @@ else
     agrees "random programs, code made by LLVM" --seeds 1001-1040 --ways llvm --reduce 10
     agrees "programs that failed once, code made by LLVM" --ways llvm-single "$srcdir"/tests/programs/kept/*.pir
 fi
+agrees "programs that run at once, in one process" --seeds 1-15 --ways ref --ops 20 --together
+if [ "$PDM_LLVM" = no ]; then
+    tap_skip "processes that compile at once" "built without LLVM"
+else
+    for i in 1 2 3; do
+        PDM_CACHE='' PDM_CACHE_DIR=$dir/cache "$run" --seeds 16-27 --ways llvm --ops 20 --together >"$dir/out.$i" 2>&1 || cp "$dir/out.$i" "$dir/bad" &
+    done
+    wait
+    [ ! -e "$dir/bad" ] && [ "$(find "$dir/cache" -type f | wc -l)" -gt 20 ]
+    tap_ok $? "processes that compile at once, with one folder for code"
+    [ ! -e "$dir/bad" ] || sed 's/^/# /' "$dir/bad"
+fi
 if [ "$PDM_SANITIZERS" = no ]; then
     agrees "random programs, CUDA C run as C" --seeds 1-6 --ways cuda --ops 20 --reduce 10
 else
