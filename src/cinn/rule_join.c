@@ -192,7 +192,7 @@ static const pdm_ir_op *split_of(const pdm_ir_op *op)
 
 static uint32_t number_of(const pdm_cinn_lower *l, const pdm_ir_op *op)
 {
-    return PDM_IR_IS(op, builtin, slice) ? (uint32_t)pdm_cinn_attr(op, "index", 0) : pdm_cinn_asked(l);
+    return PDM_IR_IS(op, builtin, slice) ? (uint32_t)(int64_t)pdm_cinn_attr(op, "index", 0) : pdm_cinn_asked(l);
 }
 
 static bool is_unbind(const pdm_ir_op *split)

@@ -130,7 +130,7 @@ static uint32_t first_axis(const pdm_ir_op *op)
     if (PDM_IR_IS(op, pd_op, rms_norm))
         return pdm_cinn_attr_ints(op, "normalized_shape", shape, &n) && n <= rank_of(op) ? rank_of(op) - (uint32_t)n
                                                                                        : rank_of(op);
-    return is_by_plane(op) ? 2 : (uint32_t)pdm_cinn_attr(op, "begin_norm_axis", 1);
+    return is_by_plane(op) ? 2 : (uint32_t)(int64_t)pdm_cinn_attr(op, "begin_norm_axis", 1); /* -1 is beyond all */
 }
 
 bool pdm_cinn_fits_layer_norm(const pdm_ir_op *op)

@@ -58,6 +58,7 @@ tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_ir.h tests/fuzz/fuzz_text.c $(fuzz_main)
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/fuzz_compile/norm_axis.pir \
 	tests/fuzz/seeds/fuzz_compile/program_01.pir \
 	tests/fuzz/seeds/fuzz_compile/program_02.pir \
 	tests/fuzz/seeds/fuzz_compile/program_03.pir \
