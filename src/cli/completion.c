@@ -13,7 +13,7 @@ static const struct {
     {OPT_KERNELS, "reference fast"},
     {OPT_COMPILE, "off llvm cuda ref"},
     {OPT_DEVICE, "cpu cuda"},
-    {OPT_KERNEL_SOURCE, "cuda"},
+    {OPT_KERNEL_SOURCE, "cuda ptx cubin llvm"},
     {OPT_FORMAT, "text json junit"},
 };
 
