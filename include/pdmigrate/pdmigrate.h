@@ -206,6 +206,7 @@ typedef struct pdm_pass_info {
     size_t num_hits;
     const char *text; /* the program after it, when print_after asks for it; else NULL */
     uint64_t bytes;   /* of memory that it took and that are kept: types, attributes, new parameters */
+    const char *text_before; /* as text, the program before it: print_before */
 } pdm_pass_info;
 
 /* Name and summary of a pass; names are in alphabetical order. Errors: PDM_INVALID_ARG (no such
@@ -227,6 +228,7 @@ typedef struct pdm_convert_options {
     const char *print_after; /* names of passes, separated by commas, or "all" */
     void (*on_pass)(void *user, const pdm_pass_info *info); /* told of each pass when it is done */
     void *user;
+    const char *print_before; /* as print_after */
 } pdm_convert_options;
 
 /*

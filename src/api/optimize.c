@@ -46,8 +46,11 @@ pdm_status pdm_api_check_passes(const pdm_convert_options *options, pdm_diag_sin
     if (!list)
         return pdm_diag(sink, PDM_D_USAGE, NULL, NULL, "the level of optimization is 0, 1 or 2");
     PDM_TRY(pdm_ir_pass_check_list(list, sink));
-    if (options->print_after && !has_name(options->print_after, "all"))
-        PDM_TRY(pdm_ir_pass_check_list(options->print_after, sink));
+    const char *const printed[] = {options->print_before, options->print_after};
+    for (size_t i = 0; i < 2; i++) {
+        if (printed[i] && !has_name(printed[i], "all"))
+            PDM_TRY(pdm_ir_pass_check_list(printed[i], sink));
+    }
     *out_any = *list != '\0';
     return PDM_OK;
 }
@@ -55,14 +58,25 @@ pdm_status pdm_api_check_passes(const pdm_convert_options *options, pdm_diag_sin
 typedef struct told {
     const pdm_model *from;
     const pdm_convert_options *options;
+    pdm_buf text_before, text_after;
 } told;
 
-static bool is_printed(const pdm_convert_options *options, const char *name)
+/* The program, if list has the pass; nothing if not. */
+static pdm_status print(const told *t, const char *list, const char *pass, const pdm_ir_module *module, pdm_buf *buf)
 {
-    return has_name(options->print_after, "all") || has_name(options->print_after, name);
+    buf->size = 0;
+    if (!t->options->on_pass || !(has_name(list, "all") || has_name(list, pass)))
+        return PDM_OK;
+    pdm_ir_print(module, buf);
+    return pdm_buf_ok(buf) ? PDM_OK : PDM_NOMEM;
 }
 
-static pdm_status tell(const told *t, const pdm_ir_pass_stats *stats, const char *text)
+static const char *text_of(const pdm_buf *buf)
+{
+    return buf->size ? buf->data : NULL;
+}
+
+static pdm_status tell(const told *t, const pdm_ir_pass_stats *stats)
 {
     pdm_pass_hit *hits = calloc(stats->hits.n + 1, sizeof *hits);
     pdm_pass_info info = {.name = stats->pass->name,
@@ -72,7 +86,8 @@ static pdm_status tell(const told *t, const pdm_ir_pass_stats *stats, const char
                           .bytes = stats->bytes,
                           .hits = hits,
                           .num_hits = stats->hits.n,
-                          .text = text};
+                          .text = text_of(&t->text_after),
+                          .text_before = text_of(&t->text_before)};
 
     if (!hits)
         return PDM_NOMEM;
@@ -83,41 +98,41 @@ static pdm_status tell(const told *t, const pdm_ir_pass_stats *stats, const char
     return PDM_OK;
 }
 
+static pdm_status before(void *user, const pdm_ir_pass *pass, const pdm_ir_module *module)
+{
+    told *t = user;
+
+    return print(t, t->options->print_before, pass->name, module, &t->text_before);
+}
+
 static pdm_status after(void *user, const pdm_ir_pass_stats *stats, const pdm_ir_module *module)
 {
-    const told *t = user;
-    pdm_status status = PDM_OK;
-    pdm_buf text;
+    told *t = user;
 
     PDM_TRY(pdm_api_check_cancel(t->from->context));
-    if (!t->options->on_pass)
-        return PDM_OK;
-    pdm_buf_init(&text);
-    const bool printed = is_printed(t->options, stats->pass->name);
-    if (printed)
-        pdm_ir_print(module, &text);
-    if (!pdm_buf_ok(&text))
-        status = PDM_NOMEM;
-    if (status == PDM_OK)
-        status = tell(t, stats, printed ? text.data : NULL);
-    pdm_buf_deinit(&text);
-    return status;
+    PDM_TRY(print(t, t->options->print_after, stats->pass->name, module, &t->text_after));
+    return t->options->on_pass ? tell(t, stats) : PDM_OK;
 }
 
 pdm_status pdm_api_optimize(const pdm_model *from, const pdm_convert_options *options,
                             pdm_ir_module *module, pdm_ir_constants *constants, pdm_diag_sink *sink)
 {
-    told t = {from, options};
+    told t = {.from = from, .options = options};
     pdm_exec_constants source;
 
+    pdm_buf_init(&t.text_before);
+    pdm_buf_init(&t.text_after);
     pdm_exec_constants_init(&source, &from->params, sink);
     /* Without the file of parameters, none can be added to it. */
     const pdm_ir_pass_options how = {.source = from->has_params ? &source.source : NULL,
                                      .verify = options->verify_each,
+                                     .before = before,
                                      .after = after,
                                      .user = &t};
     const pdm_status status =
         pdm_ir_pass_run_list(module, list_of(options), &how, constants, sink);
     pdm_exec_constants_deinit(&source);
+    pdm_buf_deinit(&t.text_before);
+    pdm_buf_deinit(&t.text_after);
     return status;
 }

@@ -41,6 +41,8 @@ static void pass_done(void *user, const pdm_pass_info *info)
 {
     conversion *c = user;
 
+    if (info->text_before)
+        printf("; before %s\n%s\n", info->name, info->text_before);
     if (info->text)
         printf("; after %s\n%s\n", info->name, info->text);
     if (!c->passes)
@@ -83,6 +85,7 @@ static pdm_status convert(pdm_context *context, const cli_options *options, conv
                                      .passes = options->arg[OPT_PASSES],
                                      .verify_each = options->has[OPT_VERIFY_EACH],
                                      .print_after = options->arg[OPT_PRINT_AFTER],
+                                     .print_before = options->arg[OPT_PRINT_BEFORE],
                                      .on_pass = pass_done,
                                      .user = c};
     const pdm_write_options write = {.size = sizeof write,

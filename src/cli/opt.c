@@ -438,8 +438,8 @@ static int check_values(cli_report *report, cli_options *out)
     if (level && (level[0] < '0' || level[0] > '2' || level[1]))
         return cli_usage(report, "it is 0, 1 or 2", "-O%s does not exist", level);
     out->optimize = level ? level[0] - '0' : 0;
-    if (out->json && out->has[OPT_PRINT_AFTER])
-        return cli_usage(report, NULL, "--print-after and --format json exclude each other");
+    if (out->json && (out->has[OPT_PRINT_BEFORE] || out->has[OPT_PRINT_AFTER]))
+        return cli_usage(report, NULL, "--print-before or --print-after, and --format json exclude each other");
     if (out->has[OPT_KEEP_VERSION] && out->has[OPT_PIR_VERSION])
         return cli_usage(report, NULL, "--keep-version and --pir-version exclude each other");
     if (out->has[OPT_TEXT] + out->has[OPT_DOT] + out->has[OPT_OPS] + out->has[OPT_SHAPES] + out->has[OPT_GROUPS] +

@@ -37,6 +37,10 @@ tap_is "$(sed -n 's/^\([a-z-]*\)  .*/\1/p' "$dir/out" | tr '\n' ' ')" "pass in-p
 exits 0 "--print-after" "$unet" -o "$w/q.json" -O1 --print-after dce
 tap_is "$(grep -c '^; after dce$' "$dir/out")" 2 "the program is printed after each dce"
 tap_is "$(grep -c '^pir version 4' "$dir/out")" 2 "as text"
+exits 0 "--print-before" "$unet" -o "$w/q.json" --force --passes in-place,dce --print-before dce,in-place --print-after in-place
+tap_is "$(grep '^; ' "$dir/out" | tr '\n' ' ')" "; before in-place ; after in-place ; before dce " "the program is printed before each, too"
+tap_is "$(sed -n '/^; after in-place/,/^}/p' "$dir/out" | sed 1d)" "$(sed -n '/^; before dce/,/^}/p' "$dir/out" | sed 1d)" \
+    "what is before a pass is what the one before it left"
 
 # usage NAME PATTERN ARGUMENTS...: exit 2, a message, and no file
 usage() {
@@ -50,6 +54,7 @@ usage() {
 usage "a pass that there is not" "'cs' is no pass.*" "$unet" -o "$w/bad.json" --passes dce,cs
 says "cse, dce" "the passes are listed"
 usage "to print after a pass that there is not" "'cs' is no pass" "$unet" -o "$w/bad.json" -O1 --print-after cs
+usage "to print before a pass that there is not" "'cs' is no pass" "$unet" -o "$w/bad.json" -O1 --print-before cs
 usage "another level" "-O3 does not exist" "$unet" -o "$w/bad.json" -O3
 usage "to print a program and JSON" "exclude each other" "$unet" -o "$w/bad.json" -O1 --print-after all --format json
 usage "to keep the version" "exclude each other" "$w/1.json" -o "$w/bad.json" -O1 --keep-version
