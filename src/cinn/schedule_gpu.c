@@ -164,9 +164,13 @@ static void arrange(pdm_loop_fn *fn, pdm_loop_stmt *loop)
     const int64_t turns = number_or(loop->extent, FEW_TURNS);
 
     fuse_sums(fn, loop->body);
+    if (fn->status != PDM_OK) /* values are missing then */
+        return;
     int64_t terms = terms_of(fn, loop->body, &neighbours);
     if (terms >= MANY_TERMS) {
         divide_in(fn, loop, neighbours);
+        if (fn->status != PDM_OK)
+            return;
         terms = terms_of(fn, loop->body, &still);
         neighbours = neighbours && still;
     }

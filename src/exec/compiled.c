@@ -561,6 +561,8 @@ static pdm_status run_there(device_job *job, bool *out_done)
     }
     if (status == PDM_UNSUPPORTED)
         return PDM_OK;
+    if (status == PDM_NOMEM)
+        return pdm_k_nomem(job->k);
     if (status != PDM_OK)
         return pdm_k_fail(job->k, "the device failed: %s", device->error());
     *out_done = true;

@@ -290,7 +290,9 @@ static bool run(const pdm_k_device *hook, pdm_k *k, const work *w)
     if (status == PDM_UNSUPPORTED || status == PDM_NOMEM)
         status = bring_all(call, k);
     pdm_exec_mirror_unlock(call->device->mirror);
-    if (status != PDM_OK)
+    if (status == PDM_NOMEM)
+        pdm_k_nomem(k);
+    else if (status != PDM_OK)
         pdm_k_fail(k, "the device failed: %s", call->device->backend->device->error());
     return status != PDM_OK || call->done;
 }

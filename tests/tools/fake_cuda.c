@@ -50,7 +50,8 @@ int fake_wrong(int code, const char *format, ...)
     return code;
 }
 
-/* Set by whoever has allocations fail: told (true) before the loader or the compiler is used, false after it. */
+/* Set by whoever has allocations fail: told (true) before loader, compiler and emulator are
+ * used, false after it. */
 API void (*fake_outside)(bool);
 
 static void outside(bool on)
@@ -134,8 +135,9 @@ API int cuMemAlloc_v2(uint64_t *out, size_t bytes)
     block *b = malloc(sizeof *b);
 
     if (!enter("cuMemAlloc") || bytes == 0 || !b) {
+        const int code = b ? INVALID_CONTEXT : OUT_OF_MEMORY;
         free(b);
-        return bytes == 0 ? fake_wrong(INVALID_VALUE, "memory of no bytes") : INVALID_CONTEXT;
+        return bytes == 0 ? fake_wrong(INVALID_VALUE, "memory of no bytes") : code;
     }
     pthread_mutex_lock(&lock);
     const bool full = limit && in_use + bytes > strtoull(limit, NULL, 10);
@@ -492,7 +494,9 @@ API int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsig
     launches++;
     /* As many blocks as make kernels go around more than once. */
     const emulator_size grid = emulator_few(gx, gy, gz), size = {bx, by, bz};
+    outside(true);
     const char *fault = emulator_launch(&f->kernel, grid, size, copies, bytes);
+    outside(false);
     return fault ? fake_wrong(LAUNCH_FAILED, "%s: %s", f->name, fault) : OK;
 }
 
