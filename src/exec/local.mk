@@ -202,7 +202,8 @@ libpdm_exec_la_SOURCES += \
 	src/exec/lower/lower.h \
 	src/exec/lower/lower_impl.h \
 	src/exec/lower/norm.c \
-	src/exec/lower/separable.c
+	src/exec/lower/separable.c \
+	src/exec/lower/small_images.c
 
 # fast kernels of single ops
 libpdm_exec_la_SOURCES += \

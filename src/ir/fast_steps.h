@@ -5,7 +5,8 @@
 #include <stdbool.h>
 
 /* Numbers are in programs of one process only. a, b: the step's numbers; y: its operand, of which an element
- * stands for a places of an image below each other and b side by side, if these are not 0. */
+ * stands for a places of an image below each other and b side by side, if these are above 0; if a is below 0, y has
+ * an element for each second place of lines and columns: a = -1 - 2 * line - column tells which. */
 typedef enum pdm_post_kind {
     PDM_POST_AFFINE,       /* a * x + b */
     PDM_POST_RELU,         /* max(x, 0), 0 for NaN */

@@ -21,7 +21,7 @@ static void take_steps(const pdm_ir_infer *in, const char *kinds_name, const cha
         if (!pdm_post_has_operand((pdm_post_kind)kinds.v[i]))
             continue;
         pdm_ir_meta y = pdm_ir_in_meta(in, (*next)++);
-        if (first_number(in, args_name, i) <= 0)
+        if (first_number(in, args_name, i) == 0)
             pdm_ir_meta_broadcast(in, out, &y, out);
         else if (out->rank > 0 && y.rank > 0)
             out->dims[0] = pdm_ir_dim_broadcast(in, out->dims[0], y.dims[0]);

@@ -88,6 +88,52 @@ static bool is_filter(pdm_k *k, const pdm_tensor *filter)
     return PDM_K_OK(k);
 }
 
+/* The sum of the weights of a 3x3 kernel that fall on element (y, x) of the 2x2 kernel of a phase. */
+static float sum_of_phase(const float *w, const int64_t phase[2], int64_t y, int64_t x)
+{
+    /* Phase 0 has weight 0 alone, phase 1 weight 2. */
+    const int64_t y0 = y == 0 ? 0 : 1 + phase[0], y1 = y == 0 ? 1 + phase[0] : 3,
+                  x0 = x == 0 ? 0 : 1 + phase[1], x1 = x == 0 ? 1 + phase[1] : 3;
+    double sum = 0;
+
+    for (int64_t i = y0; i < y1; i++) {
+        for (int64_t j = x0; j < x1; j++)
+            sum += (double)w[3 * i + j];
+    }
+    return (float)sum;
+}
+
+/* Some input channels of a filter; with a phase, its 3x3 kernels for an image of which each place is repeated twice, both ways. */
+pdm_status pdm_kernel_fast_take_filter(pdm_k *k)
+{
+    const pdm_tensor *filter = pdm_k_in(k, 0);
+    int64_t parts[PDM_K_MAX_INTS], phase[PDM_K_MAX_INTS], taken = 0;
+    const size_t num_parts = pdm_k_ints(k, "parts", parts), num_phase = pdm_k_ints(k, "phase", phase);
+
+    if (!is_filter(k, filter))
+        return k->status;
+    const int64_t *d = filter->dims, places = d[2] * d[3], out_places = num_phase > 0 ? 4 : places;
+    bool fits = num_parts % 2 == 0 && (num_phase == 0 || (num_phase == 2 && d[2] == 3 && d[3] == 3 &&
+                                                          phase[0] >> 1 == 0 && phase[1] >> 1 == 0));
+    for (size_t i = 0; fits && i < num_parts; i += 2) {
+        fits = parts[i] >= 0 && parts[i + 1] >= parts[i] && parts[i + 1] <= d[1];
+        taken += parts[i + 1] - parts[i];
+    }
+    if (!fits || taken > d[1])
+        return pdm_k_fail(k, "the parts do not fit the filter");
+    float *out = pdm_k_out(k, 0, PDM_F32, 4, (int64_t[]){d[0], taken, num_phase > 0 ? 2 : d[2], num_phase > 0 ? 2 : d[3]});
+    for (int64_t o = 0; out && o < d[0]; o++) {
+        for (size_t i = 0; i < num_parts; i += 2) {
+            for (int64_t c = parts[i]; c < parts[i + 1]; c++) {
+                const float *from = (const float *)filter->data + (o * d[1] + c) * places;
+                for (int64_t e = 0; e < out_places; e++)
+                    *out++ = num_phase > 0 ? sum_of_phase(from, phase, e / 2, e % 2) : from[e];
+            }
+        }
+    }
+    return k->status;
+}
+
 /* [out, in, h, w] to panels of output channels, group by group; depth is (h, w, in). */
 pdm_status pdm_kernel_fast_pack_conv(pdm_k *k)
 {

@@ -35,17 +35,29 @@ static bool read_kinds(pdm_k *k, const char *kinds_name, const char *args_name, 
             post->steps[i].spread = PDM_SPREAD_NEAREST;
             post->steps[i].times[0] = (int64_t)args[2 * i];
             post->steps[i].times[1] = (int64_t)args[2 * i + 1];
+        } else if (pdm_post_has_operand(post->steps[i].kind) && args[2 * i] < 0) {
+            const int phase = (int)(-1 - args[2 * i]) & 3;
+            post->steps[i].spread = PDM_SPREAD_PHASE;
+            post->steps[i].times[0] = post->steps[i].times[1] = 2;
+            post->steps[i].phase[0] = phase >> 1;
+            post->steps[i].phase[1] = phase & 1;
         }
     }
     post->count = (int)count;
     return true;
 }
 
+/* An operand of fewer lines and columns than the result. */
+static bool is_smaller(const pdm_post_step *step)
+{
+    return step->spread == PDM_SPREAD_NEAREST || step->spread == PDM_SPREAD_PHASE;
+}
+
 /* The dims that an operand has as the step sees it. */
 static bool operand_dims(pdm_k *k, const pdm_post_step *step, const pdm_tensor *y, int64_t dims[PDM_MAX_RANK])
 {
     memcpy(dims, y->dims, (size_t)y->rank * sizeof *dims);
-    if (step->spread != PDM_SPREAD_NEAREST)
+    if (!is_smaller(step))
         return true;
     for (int i = 0; i < 2 && y->rank == 4; i++)
         dims[i + 1] = pdm_nn_mul(k, dims[i + 1], step->times[i]);
@@ -120,7 +132,7 @@ static float *spread_out(pdm_k *k, const pdm_post *post, const float *from, int 
 }
 
 /* Only the number of images may be another than the result's. */
-static bool bind_nearest(pdm_k *k, const pdm_post *post, pdm_post_step *step, const pdm_tensor *y)
+static bool bind_smaller(pdm_k *k, const pdm_post *post, pdm_post_step *step, const pdm_tensor *y)
 {
     int64_t dims[PDM_MAX_RANK];
 
@@ -137,8 +149,8 @@ static bool bind_nearest(pdm_k *k, const pdm_post *post, pdm_post_step *step, co
 
 static bool bind(pdm_k *k, const pdm_post *post, pdm_post_step *step, const pdm_tensor *y)
 {
-    if (step->spread == PDM_SPREAD_NEAREST)
-        return bind_nearest(k, post, step, y);
+    if (is_smaller(step))
+        return bind_smaller(k, post, step, y);
     const int rank = post->rank, lead = rank - y->rank;
     int64_t before = 1; /* elements in all dims but the last */
 
@@ -198,7 +210,8 @@ static void merge(pdm_post *post)
             s.y = NULL;
         }
         /* Sums stay as they are: some are there for how they are rounded. */
-        if (s.kind == PDM_POST_AFFINE && n > 0 && post->steps[n - 1].shift == 0 && factors_fit(post->steps[n - 1].factor, s.a)) {
+        if (s.kind == PDM_POST_AFFINE && n > 0 && post->steps[n - 1].shift == 0 &&
+            post->steps[n - 1].spread != PDM_SPREAD_PHASE && factors_fit(post->steps[n - 1].factor, s.a)) {
             post->steps[n - 1].factor *= s.a;
             post->steps[n - 1].shift = s.b;
         } else {
@@ -367,6 +380,25 @@ static void nearest_step(const pdm_post *post, const pdm_post_step *s, float *y,
     }
 }
 
+/* Only places of one phase have an operand. */
+static void phase_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
+                       int64_t row, int64_t rows, int64_t c0, int64_t n)
+{
+    const int64_t width = post->dims[2], height = post->dims[1];
+
+    while (rows > 0) {
+        const int64_t line = row / width % height, x = row % width, before = (x + s->phase[1]) % 2;
+        const int64_t count = rows < width - x ? rows : width - x;
+        const float *from = s->y + row / width / height * s->image + c0 +
+                            (line / 2 * (width / 2) + (x + before) / 2) * post->channels;
+        if (line % 2 == s->phase[0] && before < count)
+            run_step(s, NULL, from, post->channels, y + before * stride, 2 * stride, (count - before + 1) / 2, n);
+        y += count * stride;
+        row += count;
+        rows -= count;
+    }
+}
+
 static void image_step(const pdm_post *post, const pdm_post_step *s, float *y, int64_t stride,
                        int64_t row, int64_t rows, int64_t c0, int64_t n)
 {
@@ -403,6 +435,9 @@ static void one_step(const pdm_post *post, const pdm_post_step *s, float *y, int
         break;
     case PDM_SPREAD_NEAREST:
         nearest_step(post, s, y, stride, row, rows, c0, n);
+        break;
+    case PDM_SPREAD_PHASE:
+        phase_step(post, s, y, stride, row, rows, c0, n);
         break;
     }
 }

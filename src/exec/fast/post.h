@@ -11,14 +11,15 @@
 #include "ir/fast_steps.h"
 
 /* How an operand is spread over the result: the same number, one a channel, one a channel of each
- * image (first dim), one a row, an element each, or an element for some places. */
+ * image (first dim), one a row, an element each, an element for some places, or for each second one. */
 typedef enum pdm_spread {
     PDM_SPREAD_SCALAR,
     PDM_SPREAD_CHANNEL,
     PDM_SPREAD_IMAGE,
     PDM_SPREAD_ROW,
     PDM_SPREAD_FULL,
-    PDM_SPREAD_NEAREST
+    PDM_SPREAD_NEAREST,
+    PDM_SPREAD_PHASE
 } pdm_spread;
 
 enum { PDM_POST_MAX = 16 };
@@ -28,7 +29,8 @@ typedef struct pdm_post_step {
     float a, b;
     float factor, shift; /* what the step gives is multiplied and moved by these */
     const float *y;
-    int64_t times[2], image; /* of PDM_SPREAD_NEAREST: height, width; floats from image to image */
+    int64_t times[2], image; /* of the last two spreads: height, width; floats from image to image */
+    int phase[2];            /* of PDM_SPREAD_PHASE: line and column of the first place */
     pdm_spread spread;
 } pdm_post_step;
 

@@ -162,30 +162,6 @@ static const struct binary *binary_of(const pdm_ir_op *op)
     return NULL;
 }
 
-/* How often nearest interpolation repeats an image: powers of two, for which its arithmetic is exact. */
-static bool repeats(const pdm_ir_op *op, double times[2])
-{
-    static const char *const sizes[] = {"out_d", "out_h", "out_w"};
-    pdm_ir_attr scale = pdm_ir_op_attr(op, "scale");
-
-    for (size_t i = 0; i < 3; i++) {
-        pdm_ir_attr size = pdm_ir_op_attr(op, sizes[i]);
-        if (size && (size->kind != PDM_IR_ATTR_I32 || size->u.i > 0))
-            return false;
-    }
-    if (!scale || scale->kind != PDM_IR_ATTR_ARRAY || scale->count < 1 || scale->count > 2)
-        return false;
-    for (uint32_t i = 0; i < 2; i++) {
-        double number = 0;
-        int power;
-        if (!pdm_lower_attr_number(scale->u.items[scale->count == 1 ? 0 : i], &number) ||
-            !(number >= 1 && number <= 64) || frexp(number, &power) != 0.5)
-            return false;
-        times[i] = number;
-    }
-    return true;
-}
-
 /* Whether a value is made channels-last by an op that wants it so. */
 static bool is_turned(const pdm_lower *l, const pdm_ir_value *value)
 {
@@ -197,22 +173,10 @@ static bool is_turned(const pdm_lower *l, const pdm_ir_value *value)
 /* Steps can read the operand of a repeated image when all images of the chain will be channels-last. */
 static bool is_repeated(const chain *c, const pdm_ir_value *y, double times[2])
 {
-    const pdm_ir_op *op = pdm_ir_value_op(y);
+    const pdm_ir_value *x = pdm_lower_repeated(c->l, y, times);
 
-    if (!op || !pdm_ir_op_is(op, "pd_op.nearest_interp") || op->num_operands < 1 ||
-        op->block != c->head->block || pdm_ir_value_num_uses(y) != 1 ||
-        strcmp(pdm_lower_text(op, "data_format"), "NCHW") != 0 || !repeats(op, times))
-        return false;
-    for (uint32_t i = 1; i < op->num_operands; i++) {
-        if (pdm_ir_op_operand_value(op, i))
-            return false;
-    }
-    const pdm_ir_value *x = pdm_ir_op_operand_value(op, 0);
-    pdm_ir_attr corners = pdm_ir_op_attr(op, "align_corners");
-    if (!corners || corners->kind != PDM_IR_ATTR_BOOL || corners->u.b || !pdm_lower_is_f32(x) ||
-        x->type->rank != 4 || c->rank != 4 || x->type->dims[1] < 1 ||
-        c->current->type->rank != 4 || x->type->dims[1] != c->current->type->dims[1] ||
-        pdm_lower_is_pinned(c->l, x))
+    if (!x || pdm_ir_value_op(y)->block != c->head->block || c->rank != 4 ||
+        c->current->type->rank != 4 || x->type->dims[1] != c->current->type->dims[1])
         return false;
     if (c->tail == 2)
         return true;
@@ -648,6 +612,7 @@ static void fuse_products(pdm_lower *l, pdm_ir_block *block)
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block)
 {
     fuse_products(l, block);
+    pdm_lower_small_images(l, block);
     pdm_lower_separable(l, block);
     for (pdm_ir_op *op = block->first, *next; op && l->status == PDM_OK; op = next) {
         next = op->next;

@@ -26,6 +26,7 @@ typedef struct pdm_lower {
 
 /* The steps, each on a block and those inside of it. */
 void pdm_lower_fuse(pdm_lower *l, pdm_ir_block *block);
+void pdm_lower_small_images(pdm_lower *l, pdm_ir_block *block); /* of one block; after its convolutions */
 void pdm_lower_separable(pdm_lower *l, pdm_ir_block *block); /* of one block; after fusing */
 void pdm_lower_stepped(pdm_lower *l, pdm_ir_block *block);
 void pdm_lower_layout(pdm_lower *l, pdm_ir_block *block);
@@ -38,6 +39,9 @@ bool pdm_lower_is_constant(pdm_lower *l, const pdm_ir_value *value);
 bool pdm_lower_attr_number(pdm_ir_attr attr, double *out); /* false: it is none */
 /* The number in a pd_op.full; false: it is none. */
 bool pdm_lower_number(const pdm_ir_value *value, double *out);
+/* The image, channels first, that y, which has one reader, repeats so often (height, width) by nearest interpolation: powers of two,
+ * for which its arithmetic is exact. NULL: y is none such. */
+pdm_ir_value *pdm_lower_repeated(const pdm_lower *l, const pdm_ir_value *y, double times[2]);
 /* A float32 tensor. */
 bool pdm_lower_is_f32(const pdm_ir_value *value);
 
