@@ -1,10 +1,11 @@
 #!/bin/sh
-# Runs control flow, nets and models with threads in a build for the thread sanitizer, which must have nothing to say.
+# Runs control flow, nets, models and random programs with threads in a build for the thread sanitizer, which must have nothing to say.
 #   tests/exec/threads.sh BUILD-FOLDER
 set -u
 srcdir=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 . "$srcdir/tests/tap/tap.sh"
-run=$(cd "${1:?usage: tests/exec/threads.sh BUILD-FOLDER}" && pwd)/tests/tools/pdm-run
+build=$(cd "${1:?usage: tests/exec/threads.sh BUILD-FOLDER}" && pwd)
+run=$build/tests/tools/pdm-run
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
@@ -28,4 +29,10 @@ for how in --threads --fast --legacy --launch "--compile ref"; do
     tap_ok $? "no races with 3 threads${options:+, $options} ($sets)"
     head -n 60 "$dir/err" | sed 's/^/# /'
 done
+
+# Sessions in several threads that compile the same programs, and others, at once.
+TSAN_OPTIONS=exitcode=66 "$build/tests/programs/pdm-programs" --together --ways ref --seeds 1-30 >"$dir/out" 2>"$dir/err" &&
+    [ ! -s "$dir/err" ]
+tap_ok $? "no races when sessions compile at once ($(tail -n 1 "$dir/out"))"
+head -n 60 "$dir/err" | sed 's/^/# /'
 tap_done

@@ -3,6 +3,10 @@ check_PROGRAMS += tests/programs/pdm-programs
 tests_programs_pdm_programs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_programs_pdm_programs_LDADD = $(PDM_API_LIBS)
 tests_programs_pdm_programs_SOURCES = \
+	tests/programs/draw.c \
+	tests/programs/draw.h \
+	tests/programs/draw_math.c \
+	tests/programs/draw_move.c \
 	tests/programs/faulty.c \
 	tests/programs/faulty.h \
 	tests/programs/generate.c \
