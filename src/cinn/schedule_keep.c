@@ -469,7 +469,7 @@ const char *pdm_loop_stage(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *oute
     const pdm_loop_stmt *store = within(inner);
     const E dims[2] = {inner->extent, pdm_loop_binary(fn, PDM_LOOP_ADD, outer->extent, pdm_loop_index(fn, 1))};
     char text[24];
-    snprintf(text, sizeof text, "s%zu", fn->buffers.n);
+    snprintf(text, sizeof text, "tile%zu", fn->buffers.n);
     const uint32_t tile = pdm_loop_add_buffer(fn, text, PDM_LOOP_TEMP, fn->buffers.v[buffer].dtype, 2, dims);
     const E at[2] = {pdm_loop_var(fn, inner->var), pdm_loop_var(fn, outer->var)};
     pdm_loop_stmt *filling = fill_tile(fn, outer, inner, store, pdm_loop_store(fn, tile, at, load));

@@ -418,7 +418,7 @@ static void loop_head(printer *p, const pdm_loop_stmt *stmt, const char *begin, 
     indent(p);
     pdm_buf_printf(p->out, "for (%s i%u = %s; ", index_type(p), stmt->var, begin);
     if (p->team.predicate != 0)
-        pdm_buf_printf(p->out, "p%u && ", p->team.predicate);
+        pdm_buf_printf(p->out, "on%u && ", p->team.predicate);
     pdm_buf_printf(p->out, "i%u < ", stmt->var);
     name(p, stmt->extent);
     pdm_buf_printf(p->out, "; i%u += %s) {\n", stmt->var, step);
@@ -452,7 +452,7 @@ static void only_first(printer *p)
         return;
     indent(p);
     if (p->team.predicate != 0) {
-        pdm_buf_printf(p->out, "if (p%u", p->team.predicate);
+        pdm_buf_printf(p->out, "if (on%u", p->team.predicate);
         between = " && ";
     }
     for (unsigned d = 0; d < DIMS; d++) {
@@ -693,15 +693,15 @@ static void predicate(printer *p, const pdm_loop_expr *e, const pdm_loop_stmt *l
 
     p->team.predicate = ++p->num_predicates;
     indent(p);
-    pdm_buf_printf(p->out, "bool p%u = false;\n", p->team.predicate);
+    pdm_buf_printf(p->out, "bool on%u = false;\n", p->team.predicate);
     if (around != 0) {
         indent(p);
-        pdm_buf_printf(p->out, "if (p%u)\n", around);
+        pdm_buf_printf(p->out, "if (on%u)\n", around);
     }
     open_block(p);
     define(p, e);
     indent(p);
-    pdm_buf_printf(p->out, "p%u = ", p->team.predicate);
+    pdm_buf_printf(p->out, "on%u = ", p->team.predicate);
     if (loop)
         pdm_buf_printf(p->out, "i%u < ", loop->var);
     name(p, e);
