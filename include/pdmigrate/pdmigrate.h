@@ -750,7 +750,7 @@ typedef struct pdm_cache_options {
     uint64_t max_size;  /* bytes; what was not used for longest goes; 0: 256 MiB */
 } pdm_cache_options;
 
-/* From now on, for the whole process. Errors: PDM_INVALID_ARG, PDM_NOMEM. */
+/* From now on, for the whole process; from any thread, at any time. Errors: PDM_INVALID_ARG, PDM_NOMEM. */
 PDM_API PDM_MUST_USE pdm_status pdm_cache_set(const pdm_cache_options *options);
 /* The folder, whether it is there or not; "" when there is none. Freed with pdm_free. */
 PDM_API PDM_MUST_USE pdm_status pdm_cache_path(char **out_path);
