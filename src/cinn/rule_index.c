@@ -383,11 +383,16 @@ E pdm_cinn_element_slice(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indice
 
 /* ---- set_value ------------------------------------------------------------------------------- */
 
+/* Places that a loop counts would be numbers in the code, which would be made anew in each turn. */
 bool pdm_cinn_fits_set_value(const pdm_ir_op *op)
 {
     int64_t none[PDM_CINN_MAX_INTS];
     size_t n;
 
+    for (size_t i = 2; i < op->num_operands; i++) {
+        if (!pdm_ir_const_ints(pdm_ir_op_operand_value(op, i), none, PDM_CINN_MAX_INTS, &n))
+            return false;
+    }
     return pdm_cinn_attr_ints(op, "none_axes", none, &n) && n == 0 && pdm_cinn_fits_strided_slice(op) &&
            pdm_ir_op_operand_value(op, 1)->type->dtype == operand(op)->type->dtype;
 }
