@@ -11,11 +11,11 @@ bench_translate_SOURCES = bench/translate.c
 
 bench_session_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 bench_session_LDADD = $(PDM_API_LIBS)
-bench_session_SOURCES = bench/session.c
+bench_session_SOURCES = bench/session.c bench/peak.h
 
 bench_sizes_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 bench_sizes_LDADD = $(PDM_API_LIBS)
-bench_sizes_SOURCES = bench/sizes.c
+bench_sizes_SOURCES = bench/sizes.c bench/peak.h
 
 bench_bandwidth_CPPFLAGS = $(PDM_BASE_CPPFLAGS) -I$(top_srcdir)/include
 bench_bandwidth_LDADD = $(PDM_API_LIBS) $(PTHREAD_LIBS)

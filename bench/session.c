@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "peak.h"
+
 typedef struct runner {
     pdm_context *context;
     pdm_bundle *inputs;
@@ -127,23 +129,6 @@ static pdm_status profile(const runner *r)
     return status;
 }
 
-/* VmHWM and not what getrusage tells, which begins with the peak of whoever started this program.
- */
-static void memory(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-
-    while (file && fgets(line, sizeof line, file)) {
-        if (!strncmp(line, "VmHWM:", 6))
-            kib = strtol(line + 6, NULL, 10);
-    }
-    if (file)
-        fclose(file);
-    printf("{\"peak_kib\": %ld}\n", kib);
-}
-
 static pdm_status obey(const runner *r, char *line)
 {
     pdm_status status = PDM_OK;
@@ -156,7 +141,7 @@ static pdm_status obey(const runner *r, char *line)
     else if (!strcmp(line, "profile"))
         status = profile(r);
     else if (!strcmp(line, "memory"))
-        memory();
+        printf("{\"peak_kib\": %ld}\n", peak_kib());
     else
         status = PDM_INVALID_ARG;
     fflush(stdout);

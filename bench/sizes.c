@@ -15,6 +15,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "peak.h"
+
 enum { MOST_DIMS = 256, MOST_RANK = 8 };
 
 typedef struct size {
@@ -47,22 +49,6 @@ static void tell(void *user, const pdm_diagnostic *d)
 {
     (void)user;
     fprintf(stderr, "%s: %s\n", d->id, d->message);
-}
-
-/* VmHWM and not what getrusage tells, which begins with the peak of whoever started this program. */
-static long resident(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-
-    while (file && fgets(line, sizeof line, file)) {
-        if (!strncmp(line, "VmHWM:", 6))
-            kib = strtol(line + 6, NULL, 10);
-    }
-    if (file)
-        fclose(file);
-    return kib;
 }
 
 static long faults(void)
@@ -147,7 +133,7 @@ static pdm_status ever_new(bench *b)
     printf("ever new sizes: %.3f ms a run, %.0f page faults, %.1f allocations; ", mean(b) * 1e3, mean_faults(b),
            (double)allocations / (b->rounds * b->num_sizes));
     printf("results at most %.2f MiB, planned %.2f MiB, process %.1f MiB\n", (double)peak / 1048576,
-           (double)planned / 1048576, (double)resident() / 1024);
+           (double)planned / 1048576, (double)peak_kib() / 1024);
     return status;
 }
 
@@ -162,7 +148,7 @@ static pdm_status known(bench *b)
             status = run(b, session, &b->sizes[i], r >= 0);
         pdm_session_destroy(session);
     }
-    printf("known sizes: %.3f ms a run, %.0f page faults; process %.1f MiB\n", mean(b) * 1e3, mean_faults(b), (double)resident() / 1024);
+    printf("known sizes: %.3f ms a run, %.0f page faults; process %.1f MiB\n", mean(b) * 1e3, mean_faults(b), (double)peak_kib() / 1024);
     return status;
 }
 

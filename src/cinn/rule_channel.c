@@ -241,18 +241,26 @@ bool pdm_cinn_fits_shuffle_channel(const pdm_ir_op *op)
            operand(op, 0)->type->dims[i.channel] % i.factor == 0;
 }
 
+/* at: the place of the element itself, of which some indices will change. */
+static bool place(const pdm_ir_op *op, const E *indices, image *i, E *at)
+{
+    if (!image_of(op, i))
+        return false;
+    memcpy(at, indices, rank_of(op) * sizeof *at);
+    return true;
+}
+
 E pdm_cinn_element_shuffle_channel(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indices)
 {
     pdm_loop_fn *fn = pdm_cinn_fn(l);
     E at[PDM_MAX_RANK];
     image i;
 
-    if (!image_of(op, &i))
+    if (!place(op, indices, &i, at))
         return NULL;
     const E each = channels_in(l, op, i.factor), channel = indices[i.channel];
     if (!each)
         return NULL;
-    memcpy(at, indices, rank_of(op) * sizeof *at);
     at[i.channel] = ADD(MUL(B(MOD, channel, N(i.factor)), each), DIV(channel, N(i.factor)));
     return pdm_cinn_element(l, operand(op, 0), at);
 }
@@ -288,10 +296,9 @@ E pdm_cinn_element_pixel_shuffle(pdm_cinn_lower *l, const pdm_ir_op *op, const E
     E at[PDM_MAX_RANK];
     image i;
 
-    if (!image_of(op, &i))
+    if (!place(op, indices, &i, at))
         return NULL;
     const E f = N(i.factor), row = indices[i.row], column = indices[i.row + 1];
-    memcpy(at, indices, rank_of(op) * sizeof *at);
     at[i.channel] = ADD(MUL(ADD(MUL(indices[i.channel], f), B(MOD, row, f)), f), B(MOD, column, f));
     at[i.row] = DIV(row, f);
     at[i.row + 1] = DIV(column, f);
@@ -304,10 +311,9 @@ E pdm_cinn_element_pixel_unshuffle(pdm_cinn_lower *l, const pdm_ir_op *op, const
     E at[PDM_MAX_RANK];
     image i;
 
-    if (!image_of(op, &i))
+    if (!place(op, indices, &i, at))
         return NULL;
     const E f = N(i.factor), channel = indices[i.channel];
-    memcpy(at, indices, rank_of(op) * sizeof *at);
     at[i.channel] = DIV(channel, MUL(f, f));
     at[i.row] = ADD(MUL(indices[i.row], f), B(MOD, DIV(channel, f), f));
     at[i.row + 1] = ADD(MUL(indices[i.row + 1], f), B(MOD, channel, f));

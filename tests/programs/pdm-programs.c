@@ -267,6 +267,8 @@ static void run_together(const settings *s)
         for (int w = 0; ok && w < s->num_ways; w++) {
             judge_stats *stats = &s->shared->ways[w];
             stats->programs += JUDGE_TOGETHER;
+            for (int i = 0; i < JUDGE_TOGETHER; i++)
+                stats->ops += program_num_ops(&made[i]);
             if (judge_together(list, &s->ways[w], seed, stats, text, sizeof text) == JUDGE_SAME)
                 continue;
             printf("no seeds from %" PRIu64 " on, at once, in way %s: %s\n", seed, s->ways[w].name, text);

@@ -27,12 +27,26 @@ static const struct {
 
 enum { NUM_FUNCTIONS = sizeof functions / sizeof *functions };
 
+/* Has value, which a loop over n elements stores, become arithmetic, and runs that. Takes fn. */
+static void run_expanded(pdm_loop_fn *fn, const pdm_loop_expr *value, void *const *data, int64_t n)
+{
+    const pdm_cinn_backend *backend = &pdm_cinn_backend_ref;
+    void *image;
+
+    ck_assert(pdm_loop_expand_math(fn));
+    ck_assert_ptr_null(pdm_loop_verify(fn));
+    ck_assert_ptr_ne(fn->body->body->value, value);
+    ck_assert_int_eq(backend->compile(fn, &image), PDM_OK);
+    ck_assert_int_eq(backend->run(image, 0, data, &n, 0, n), PDM_OK);
+    backend->destroy(image);
+    pdm_loop_fn_destroy(fn);
+}
+
 /* y = f(x) over n elements, as arithmetic. */
 static void run(pdm_loop_op op, const float *x, float *y, int64_t n)
 {
-    const pdm_cinn_backend *backend = &pdm_cinn_backend_ref;
     pdm_loop_fn *fn;
-    void *image, *data[] = {(void *)(uintptr_t)x, y};
+    void *data[] = {(void *)(uintptr_t)x, y};
 
     ck_assert_int_eq(pdm_loop_fn_create("f", &fn), PDM_OK);
     const pdm_loop_expr *extent = pdm_loop_add_symbol(fn, 0, 0);
@@ -41,13 +55,7 @@ static void run(pdm_loop_op op, const float *x, float *y, int64_t n)
     const pdm_loop_expr *i = pdm_loop_var(fn, fn->num_vars++);
     const pdm_loop_expr *value = pdm_loop_unary(fn, op, pdm_loop_load(fn, in, &i));
     fn->body = pdm_loop_for(fn, 0, extent, pdm_loop_store(fn, out, &i, value));
-    ck_assert(pdm_loop_expand_math(fn));
-    ck_assert_ptr_null(pdm_loop_verify(fn));
-    ck_assert_ptr_ne(fn->body->body->value, value);
-    ck_assert_int_eq(backend->compile(fn, &image), PDM_OK);
-    ck_assert_int_eq(backend->run(image, 0, data, &n, 0, n), PDM_OK);
-    backend->destroy(image);
-    pdm_loop_fn_destroy(fn);
+    run_expanded(fn, value, data, n);
 }
 
 static double units(float got, double want)
@@ -122,9 +130,8 @@ END_TEST
 /* x^y over n elements, as arithmetic. */
 static void run_pow(const float *x, const float *y, float *to, int64_t n)
 {
-    const pdm_cinn_backend *backend = &pdm_cinn_backend_ref;
     pdm_loop_fn *fn;
-    void *image, *data[] = {(void *)(uintptr_t)x, (void *)(uintptr_t)y, to};
+    void *data[] = {(void *)(uintptr_t)x, (void *)(uintptr_t)y, to};
 
     ck_assert_int_eq(pdm_loop_fn_create("pow", &fn), PDM_OK);
     const pdm_loop_expr *extent = pdm_loop_add_symbol(fn, 0, 0);
@@ -135,13 +142,7 @@ static void run_pow(const float *x, const float *y, float *to, int64_t n)
     const pdm_loop_expr *value =
         pdm_loop_binary(fn, PDM_LOOP_POW, pdm_loop_load(fn, a, &i), pdm_loop_load(fn, b, &i));
     fn->body = pdm_loop_for(fn, 0, extent, pdm_loop_store(fn, out, &i, value));
-    ck_assert(pdm_loop_expand_math(fn));
-    ck_assert_ptr_null(pdm_loop_verify(fn));
-    ck_assert_ptr_ne(fn->body->body->value, value);
-    ck_assert_int_eq(backend->compile(fn, &image), PDM_OK);
-    ck_assert_int_eq(backend->run(image, 0, data, &n, 0, n), PDM_OK);
-    backend->destroy(image);
-    pdm_loop_fn_destroy(fn);
+    run_expanded(fn, value, data, n);
 }
 
 static void judge_pow(const float *x, const float *y, int64_t n)

@@ -208,6 +208,16 @@ static void window_of(writer *w, int kernel, bool keep, char window[128])
                  dilation, dilation, pick(w, 0, 2), pick(w, 0, 2));
 }
 
+/* %v0: images of any size. */
+static void image_input(writer *w)
+{
+    pdm_buf_printf(&w->text,
+                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
+                   "() -> " IMAGE "\n",
+                   PLACE);
+    w->values = 1;
+}
+
 static void write_program(writer *w, int channels)
 {
     static const int kernels[] = {1, 3, 5};
@@ -215,11 +225,7 @@ static void write_program(writer *w, int channels)
     const int kernel = kernels[pick(w, 0, 2)], out = pick(w, 1, 70);
     const bool depthwise = pick(w, 0, 2) == 0;
 
-    pdm_buf_printf(&w->text,
-                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
-                   "() -> " IMAGE "\n",
-                   PLACE);
-    w->values = 1;
+    image_input(w);
     window_of(w, kernel, pick(w, 0, 1), window);
     int x = depthwise ? conv(w, 0, channels, channels, channels, kernel, window)
                       : conv(w, 0, channels, out, channels % 3 == 0 && out % 3 == 0 ? 3 : 1, kernel,
@@ -246,11 +252,7 @@ static void write_separable(writer *w, int channels)
     const int most = kernel < 4 ? 2 : 1; /* the smallest image has 9 places */
     char window[128];
 
-    pdm_buf_printf(&w->text,
-                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
-                   "() -> " IMAGE "\n",
-                   PLACE);
-    w->values = 1;
+    image_input(w);
     snprintf(window, sizeof window, "strides:[%d,%d],dilations:[%d,%d],paddings:[%d,%d,%d,%d]",
              pick(w, 1, 3), pick(w, 0, 4) ? stride : 3, pick(w, 1, most), pick(w, 0, 3) ? 1 : most,
              pick(w, 0, 3), pick(w, 0, 3), pick(w, 0, 3), pick(w, 0, 3));
@@ -285,11 +287,7 @@ static void write_repeated(writer *w, int channels)
     const int high = times[pick(w, 0, 5)], wide = times[pick(w, 0, 5)], out = channels;
     char window[128], type[64];
 
-    pdm_buf_printf(&w->text,
-                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
-                   "() -> " IMAGE "\n",
-                   PLACE);
-    w->values = 1;
+    image_input(w);
     window_of(w, 3, true, window);
     const int small = conv(w, 0, channels, out, 1, 3, window);
     const int large = conv(w, repeated(w, 0, high, wide), channels, out, 1, 3, window);
@@ -322,11 +320,7 @@ static void write_pyramid(writer *w, int channels)
 
     w->last = false;
     w->known = true;
-    pdm_buf_printf(&w->text,
-                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
-                   "() -> " IMAGE "\n",
-                   PLACE);
-    w->values = 1;
+    image_input(w);
     const int plain = pick(w, 0, parts - 1);
     for (; n < parts; n++) {
         /* As large as the result, or a half or a quarter of it that is repeated. */
@@ -366,11 +360,7 @@ static void write_stepped(writer *w, int channels)
 
     w->last = false;
     w->known = true;
-    pdm_buf_printf(&w->text,
-                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
-                   "() -> " IMAGE "\n",
-                   PLACE);
-    w->values = 1;
+    image_input(w);
     window_of(w, 3, true, window);
     const int a = conv(w, 0, channels, channels, 1, 3, window), b = unary(w, a);
     fetch(w, b); /* else the chain is taken by the first convolution */
@@ -391,11 +381,7 @@ static void write_joined(writer *w, int channels)
     char window[128], type[64];
     const int n = pick(w, 1, 20), out = pick(w, 1, 20), cols = pick(w, 1, 70);
 
-    pdm_buf_printf(&w->text,
-                   "(%%v0) = \"pd_op.data\" () {name:\"x\",shape:ints[-1,-1,-1,-1],dtype:float32,%s} : "
-                   "() -> " IMAGE "\n",
-                   PLACE);
-    w->values = 1;
+    image_input(w);
     window_of(w, 3, true, window);
     const int a = conv(w, 0, channels, n, 1, 3, window), b = unary(w, conv(w, 0, channels, n, 1, 3, window));
     const int axis = full(w, "int64", w->last ? 3 : pick(w, 0, 1) ? 1 : -3);
