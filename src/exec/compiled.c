@@ -294,9 +294,17 @@ static void leave(pdm_exec_group *group, variant *v)
 
 enum { MAX_SIZES = 64 }; /* elements of a tensor that may have sizes in it */
 
-static bool has_sizes(const pdm_tensor *t)
+bool pdm_exec_group_asks_data(const pdm_cinn_actual *actual)
 {
-    return (t->dtype == PDM_I32 || t->dtype == PDM_I64) && pdm_tensor_count(t) <= MAX_SIZES;
+    uint64_t count;
+
+    return (actual->dtype == PDM_I32 || actual->dtype == PDM_I64) &&
+           pdm_count_elements(actual->dims, (size_t)actual->rank, &count) && count <= MAX_SIZES;
+}
+
+bool pdm_exec_has_sizes(const pdm_tensor *t)
+{
+    return pdm_exec_group_asks_data(&(pdm_cinn_actual){t->dtype, t->rank, t->dims, NULL});
 }
 
 bool pdm_exec_group_actual(const pdm_value *value, pdm_cinn_actual *out)
@@ -305,16 +313,8 @@ bool pdm_exec_group_actual(const pdm_value *value, pdm_cinn_actual *out)
         pdm_tensor_num_lod(&value->tensor) > 0)
         return false;
     *out = (pdm_cinn_actual){value->tensor.dtype, value->tensor.rank, value->tensor.dims,
-                             has_sizes(&value->tensor) ? value->tensor.data : NULL};
+                             pdm_exec_has_sizes(&value->tensor) ? value->tensor.data : NULL};
     return true;
-}
-
-bool pdm_exec_group_asks_data(const pdm_cinn_actual *actual)
-{
-    uint64_t count;
-
-    return (actual->dtype == PDM_I32 || actual->dtype == PDM_I64) &&
-           pdm_count_elements(actual->dims, (size_t)actual->rank, &count) && count <= MAX_SIZES;
 }
 
 bool pdm_exec_group_is_new(pdm_exec_group *group)
@@ -338,7 +338,7 @@ void pdm_exec_group_prepare(pdm_exec_group *group, const pdm_cinn_actual *actual
 static pdm_status bring_sizes(const pdm_exec_group *group, const pdm_k *k, pdm_exec_mirror *mirror)
 {
     for (size_t i = 0; i < k->num_in; i++) {
-        if (k->in[i] && k->in[i]->kind == PDM_VALUE_TENSOR && has_sizes(&k->in[i]->tensor))
+        if (k->in[i] && k->in[i]->kind == PDM_VALUE_TENSOR && pdm_exec_has_sizes(&k->in[i]->tensor))
             PDM_TRY(pdm_exec_mirror_read(mirror, group->op, k->in[i]));
     }
     return PDM_OK;
@@ -557,7 +557,8 @@ static pdm_status run_there(device_job *job, bool *out_done)
         pdm_exec_mirror_time(job->mirror);
         status = device->launch(pdm_cinn_kernel_image(job->v->kernel), job->v->fn, job->data,
                                 job->symbols);
-        pdm_exec_mirror_timed(job->mirror, job->group->op, job->made);
+        if (status == PDM_OK)
+            pdm_exec_mirror_timed(job->mirror, job->group->op, job->made);
     }
     if (status == PDM_UNSUPPORTED)
         return PDM_OK;

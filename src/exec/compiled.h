@@ -29,6 +29,7 @@ bool pdm_exec_group_is_new(pdm_exec_group *group);
 bool pdm_exec_group_actual(const pdm_value *value, pdm_cinn_actual *out);
 /* Whether a tensor may have sizes in it, so that code depends on its data. */
 bool pdm_exec_group_asks_data(const pdm_cinn_actual *actual);
+bool pdm_exec_has_sizes(const pdm_tensor *t);
 /* Make code for such inputs, if it can be made. */
 void pdm_exec_group_prepare(pdm_exec_group *group, const pdm_cinn_actual *actual);
 /* Compute all results of a call; *out_done is false when it has to be done op by op: shapes do not

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cinn/kernels.h"
+#include "exec/compiled.h"
 #include "exec/device_loops.h"
 
 /* What is told of a call: the numbers in it. Calls with the same ones share loops. */
@@ -43,6 +44,9 @@ pdm_status pdm_exec_device_create(const pdm_cinn_backend *backend, pdm_exec_mirr
 
 static void forget_all(pdm_exec_device *device)
 {
+    /* The device may not have come to the last launches yet. One that is broken runs nothing any more. */
+    if (device->all)
+        (void)(device->backend->device->get(NULL, NULL, 0) == PDM_OK);
     for (made *m = device->all, *next; m; m = next) {
         next = m->next;
         pdm_cinn_kernel_release(m->kernel);
@@ -183,14 +187,19 @@ static pdm_status find(pdm_exec_device *device, const work *w, made **out)
 /* Whether batches of both operands can be counted by one number; strides: how far apart they are. */
 static bool one_batch(const pdm_nn_product *p, int64_t *x_stride, int64_t *y_stride)
 {
-    const int last = p->batch_rank - 1;
+    int64_t count = 1;
 
-    *x_stride = last >= 0 ? p->x_batch[last] : 0;
-    *y_stride = last >= 0 ? p->y_batch[last] : 0;
-    for (int d = last - 1; d >= 0; d--) {
-        if (p->batch_dims[d] > 1 && (p->x_batch[d] != p->x_batch[d + 1] * p->batch_dims[d + 1] ||
-                                     p->y_batch[d] != p->y_batch[d + 1] * p->batch_dims[d + 1]))
+    *x_stride = *y_stride = 0;
+    for (int d = p->batch_rank - 1; d >= 0; d--) {
+        if (p->batch_dims[d] == 1) /* its stride may be anything */
+            continue;
+        if (count == 1) {
+            *x_stride = p->x_batch[d];
+            *y_stride = p->y_batch[d];
+        } else if (p->x_batch[d] != *x_stride * count || p->y_batch[d] != *y_stride * count) {
             return false;
+        }
+        count *= p->batch_dims[d];
     }
     return true;
 }
@@ -264,9 +273,10 @@ static pdm_status run_there(pdm_exec_device_call *call, const work *w)
     void **out = &data[w->num_inputs];
     PDM_TRY(device->alloc(bytes, out));
     pdm_status status = launch(call->device, w, data);
-    pdm_exec_mirror_timed(call->device->mirror, call->op, bytes);
-    if (status == PDM_OK)
+    if (status == PDM_OK) {
+        pdm_exec_mirror_timed(call->device->mirror, call->op, bytes);
         status = pdm_exec_mirror_give(call->device->mirror, w->out, *out);
+    }
     if (status != PDM_OK)
         device->free(*out, bytes);
     return status;
@@ -360,15 +370,6 @@ static bool run_pool(const pdm_k_device *hook, pdm_k *k, const pdm_nn_pool *p)
     return run(hook, k, &w);
 }
 
-enum { MOST_SIZES = 64 };
-
-static bool has_sizes(const pdm_value *value)
-{
-    return value && value->kind == PDM_VALUE_TENSOR &&
-           (value->tensor.dtype == PDM_I32 || value->tensor.dtype == PDM_I64) &&
-           pdm_tensor_count(&value->tensor) <= MOST_SIZES;
-}
-
 pdm_status pdm_exec_device_begin(pdm_exec_device *device, const pdm_ir_op *op, pdm_k *k,
                                  pdm_exec_device_call *out_call)
 {
@@ -376,7 +377,7 @@ pdm_status pdm_exec_device_begin(pdm_exec_device *device, const pdm_ir_op *op, p
     k->device = &out_call->hook;
     for (size_t i = 0; i < k->num_in; i++) {
         /* Vectors, of tensors with a size each, and integers, which are not calculated with there. */
-        if (k->in[i] && (k->in[i]->kind != PDM_VALUE_TENSOR || has_sizes(k->in[i])))
+        if (k->in[i] && (k->in[i]->kind != PDM_VALUE_TENSOR || pdm_exec_has_sizes(&k->in[i]->tensor)))
             PDM_TRY(pdm_exec_mirror_read(device->mirror, op, k->in[i]));
     }
     return PDM_OK;

@@ -511,7 +511,10 @@ static void plan_watched(pdm_exec_memory *m)
     m->derived = m->partial = false;
 }
 
-/* Whether this run is better watched than planned by sizes that are foreseen: too little is known of them. */
+/* Bytes: sums of places must not overflow, whatever is foreseen. */
+#define MOST_FORESEEN (SIZE_MAX / 4)
+
+/* Whether this run is better watched than planned by sizes that are foreseen: too little is known of them, or they are absurd. */
 static bool too_little(const pdm_exec_memory *m, bool *out_partial)
 {
     size_t known = 0, unknown = 0;
@@ -519,9 +522,11 @@ static bool too_little(const pdm_exec_memory *m, bool *out_partial)
     for (uint32_t i = 0; i < m->num_results; i++) {
         if (m->records[i].first == 0)
             continue;
-        if (m->bytes[i] != PDM_EXEC_NO_SIZE)
-            known += m->bytes[i] < SIZE_MAX - known ? m->bytes[i] : 0;
-        else /* about as much as the last time */
+        if (m->bytes[i] != PDM_EXEC_NO_SIZE) {
+            if (m->bytes[i] > MOST_FORESEEN - known) /* the run will tell that there is no memory */
+                return true;
+            known += m->bytes[i];
+        } else /* about as much as the last time */
             unknown += m->records[i].size < SIZE_MAX - unknown ? m->records[i].size : 0;
     }
     *out_partial = unknown > 0;

@@ -129,8 +129,10 @@ static void find_expressions(pdm_exec_sizes *s)
 
     s->state = UNKNOWN;
     s->status = pdm_ir_shapes_find(module, &s->shapes);
-    if (s->status != PDM_OK)
+    if (s->status != PDM_OK) {
+        s->state = s->status == PDM_NOMEM ? NEW : UNKNOWN; /* another time there may be memory */
         return;
+    }
     s->bound = calloc(s->shapes->symbols.n + 1, sizeof *s->bound);
     s->extents = calloc((size_t)s->plan->num_results + 1, sizeof *s->extents);
     if (!s->bound || !s->extents)

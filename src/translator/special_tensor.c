@@ -384,10 +384,11 @@ static pdm_ir_value *ends_of_slot(pdm_tr_op *t, pdm_ir_value *x, const char *slo
 static pdm_ir_value *one_end(pdm_tr_op *t, pdm_ir_value *x, const backward *b, size_t i, int64_t end)
 {
     const int rank = pdm_tr_rank(x);
+    const int64_t axis = b->axes[i] + (b->axes[i] < 0 ? rank : 0);
 
-    if (b->steps[i] >= 0 || end >= -1 || end == FAR_BEFORE || rank < 0 || dim_of_axis(x, b->axes[i]) >= 0)
+    if (b->steps[i] >= 0 || end >= -1 || end == FAR_BEFORE || axis < 0 || axis >= rank || dim_of_axis(x, b->axes[i]) >= 0)
         return PDM_TR_INTS(t, end);
-    pdm_ir_value *dim = pdm_tr_dim_value(t, x, (int)(b->axes[i] + (b->axes[i] < 0 ? rank : 0)));
+    pdm_ir_value *dim = pdm_tr_dim_value(t, x, (int)axis);
     end = end < FAR_BEFORE ? FAR_BEFORE : end;
     return pdm_tr_binary(t, "pd_op.maximum", pdm_tr_binary(t, "pd_op.add", dim, PDM_TR_INTS(t, end)), PDM_TR_INTS(t, 0));
 }

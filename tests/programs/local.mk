@@ -30,6 +30,7 @@ kept_programs = \
 	tests/programs/kept/dead-failure.pir \
 	tests/programs/kept/dropout-zero.pir \
 	tests/programs/kept/exp-zero.pir \
+	tests/programs/kept/hardswish-coarse.pir \
 	tests/programs/kept/hardswish-written.pir \
 	tests/programs/kept/hardtanh-bounds.pir \
 	tests/programs/kept/infinite-shrink.pir \

@@ -216,7 +216,7 @@ static pdm_status convolve(const pdm_cinn_conv *c, int type)
 
     if (code == 0) {
         status = run(c, &d, c->transposed ? BACKWARD_IN_ORDER : IMPLICIT_PRECOMP_GEMM, &code);
-        if (status == PDM_OK && code != 0 && !c->transposed)
+        if (!c->transposed && (status == PDM_NOMEM || (status == PDM_OK && code != 0))) /* needs next to no room */
             status = run(c, &d, IMPLICIT_GEMM, &code);
     }
     call_deinit(&d);

@@ -105,10 +105,10 @@ static affine read_affine(const pdm_ir_rewriter *rw, pdm_ir_value *value, const 
     return all;
 }
 
-/* As near as constants are written. */
+/* As near as constants are written with six digits: a coarser one is meant. */
 static bool is_near(double number, double wanted)
 {
-    return fabs(number - wanted) <= 2e-4 * fabs(wanted);
+    return fabs(number - wanted) <= 1e-6 * fabs(wanted);
 }
 
 static bool is_just(double number, double wanted)

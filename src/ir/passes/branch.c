@@ -158,7 +158,7 @@ static pdm_ir_op *make_if(pdm_ir_op *op, pdm_ir_region **regions, pdm_ir_context
                              .attrs_form = PDM_IR_ATTRS_DICTIONARY,
                              .regions = regions,
                              .num_regions = 2};
-    bool ok = types && op->num_attrs <= PDM_IR_MAX_ROW_ATTRS;
+    bool ok = types != NULL;
 
     for (uint32_t i = 0; ok && i < op->num_results; i++) {
         if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)))
@@ -174,8 +174,19 @@ static pdm_ir_op *make_if(pdm_ir_op *op, pdm_ir_region **regions, pdm_ir_context
     return made;
 }
 
+/* What is known of the results of op that are read is known of those of made, which take their place. */
+static bool hand_over(pdm_ir_writes *writes, const pdm_ir_op *op, const pdm_ir_op *made)
+{
+    for (uint32_t i = 0, n = 0; i < op->num_results; i++) {
+        if (pdm_ir_value_has_uses(pdm_ir_op_result(op, i)) &&
+            !pdm_ir_writes_move(writes, pdm_ir_op_result(op, i), pdm_ir_op_result(made, n++)))
+            return false;
+    }
+    return true;
+}
+
 /* Put an op with the results that are read in the place of op; false: out of memory, and nothing was changed. */
-static bool shrink(pdm_ir_context *context, pdm_ir_op **io_op)
+static bool shrink(pdm_ir_context *context, pdm_ir_writes *writes, pdm_ir_op **io_op)
 {
     pdm_ir_op *op = *io_op, *yields[2] = {NULL}, *made = NULL;
     pdm_ir_region *regions[2] = {pdm_ir_region_create_with_block(), pdm_ir_region_create_with_block()};
@@ -183,6 +194,11 @@ static bool shrink(pdm_ir_context *context, pdm_ir_op **io_op)
     if (regions[0] && regions[1] && (yields[0] = yield_of(op, branch_of(op, 0), context)) &&
         (yields[1] = yield_of(op, branch_of(op, 1), context)))
         made = make_if(op, regions, context);
+    if (made && !hand_over(writes, op, made)) {
+        pdm_ir_op_erase(made); /* with its regions */
+        made = NULL;
+        regions[0] = regions[1] = NULL;
+    }
     if (!made) {
         for (int i = 0; i < 2; i++) {
             if (yields[i])
@@ -208,6 +224,7 @@ static bool shrink(pdm_ir_context *context, pdm_ir_op **io_op)
     made->lg_block = op->lg_block;
     made->lg_op = op->lg_op;
     pdm_ir_op_insert_before(made, op);
+    pdm_ir_writes_forget(writes, op);
     pdm_ir_op_erase(op);
     *io_op = made;
     return true;
@@ -219,7 +236,8 @@ static pdm_status simplify(pdm_ir_pass_run *run, pdm_ir_writes *writes, pdm_ir_o
     pdm_ir_op *op = *io_op;
     uint32_t dead = 0;
 
-    if (op->num_regions != 2 || op->num_operands != 1 || !is_plain(op, 0) || !is_plain(op, 1))
+    if (op->num_regions != 2 || op->num_operands != 1 || op->num_attrs > PDM_IR_MAX_ROW_ATTRS || !is_plain(op, 0) ||
+        !is_plain(op, 1))
         return PDM_OK;
     PDM_TRY(take_out(run, writes, op));
     for (uint32_t i = 0; i < op->num_results; i++) {
@@ -234,9 +252,8 @@ static pdm_status simplify(pdm_ir_pass_run *run, pdm_ir_writes *writes, pdm_ir_o
     /* One without any results is dce's, or is there for what it does. */
     if (dead == 0 || dead == op->num_results)
         return PDM_OK;
-    if (!shrink(run->context, io_op))
+    if (!shrink(run->context, writes, io_op))
         return PDM_NOMEM;
-    pdm_ir_pass_forget(run);
     return pdm_ir_pass_hit(run, "not needed") ? PDM_OK : PDM_NOMEM;
 }
 

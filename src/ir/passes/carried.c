@@ -289,7 +289,7 @@ static pdm_status shrink(pdm_ir_pass_run *run, pdm_ir_op *op, pdm_ir_op **out_lo
     bool any = false;
 
     *out_loop = op;
-    if (!is_plain(&l) || l.count == 0)
+    if (!is_plain(&l) || l.count == 0 || op->num_attrs > PDM_IR_MAX_ROW_ATTRS)
         return PDM_OK;
     PDM_TRY(pdm_ir_pass_writes(run, &l.writes));
     l.gone = calloc(l.count, sizeof *l.gone);

@@ -138,7 +138,12 @@ static bool transpose_of_elementwise(pdm_ir_rewriter *rw, pdm_ir_op *op)
     return pdm_ir_rw_replace(rw, op, repeat(rw, &c, x));
 }
 
-/* Two values that were transposed the same way: their sum is, once. */
+static bool same_dims(pdm_ir_type a, pdm_ir_type b)
+{
+    return a->rank == b->rank && (a->rank == 0 || !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims));
+}
+
+/* Two values that were transposed the same way: their sum is, once. One of them is as large as that. */
 static bool binary_of_transposes(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     pdm_ir_op *const a = pdm_ir_rw_maker(rw, operand(op, 0), true),
@@ -151,6 +156,9 @@ static bool binary_of_transposes(pdm_ir_rewriter *rw, pdm_ir_op *op)
     pdm_ir_value *in[] = {operand(a, 0), operand(b, 0)};
     if (axis != -1 || !pdm_ir_type_is_tensor(in[0]->type) || !pdm_ir_type_is_tensor(in[1]->type) ||
         in[0]->type->rank != in[1]->type->rank)
+        return false;
+    const pdm_ir_type result = pdm_ir_op_result(op, 0)->type;
+    if (!same_dims(operand(op, 0)->type, result) && !same_dims(operand(op, 1)->type, result))
         return false;
     pdm_ir_op *made = pdm_ir_rw_make(rw, op->info->code, in, 2, NULL);
     return made &&
