@@ -170,6 +170,27 @@ START_TEST(sizes_that_were_foreseen_wrongly)
 }
 END_TEST
 
+/* Sums of places overflow: such a run is watched, and what it asks for is not there. */
+START_TEST(absurd_sizes_are_not_planned)
+{
+    const size_t absurd[] = {SIZE_MAX / 4, SIZE_MAX / 8, SIZE_MAX / 4 - 63};
+    pdm_exec_memory *m;
+    size_t known = 1000;
+
+    ck_assert_int_eq(pdm_exec_memory_create(8, &m), PDM_OK);
+    pdm_exec_memory_begin(m, 1, foresee_chain, &known);
+    sized_chain(m, 1000);
+    pdm_exec_memory_end(m, true);
+    for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
+        size_t told = absurd[i];
+        pdm_exec_memory_begin(m, 2 + i, foresee_chain, &told);
+        ck_assert_uint_eq(pdm_exec_memory_get_stats(m).planned, 0);
+        pdm_exec_memory_end(m, false);
+    }
+    pdm_exec_memory_destroy(m);
+}
+END_TEST
+
 /* Lives that meet though the plan says that they do not: there is room elsewhere in the block. */
 START_TEST(another_place_of_the_block)
 {
@@ -282,6 +303,7 @@ Suite *pdm_suite_memory(void)
     tcase_add_test(tcase, other_shapes_make_another_plan);
     tcase_add_test(tcase, foreseen_sizes_need_no_watched_run);
     tcase_add_test(tcase, sizes_that_were_foreseen_wrongly);
+    tcase_add_test(tcase, absurd_sizes_are_not_planned);
     tcase_add_test(tcase, another_place_of_the_block);
     tcase_add_test(tcase, more_than_was_planned);
     tcase_add_test(tcase, a_run_that_failed_makes_no_plan);
