@@ -61,7 +61,7 @@ static bool scale_axis(const pdm_ir_op *op, uint32_t *out)
 {
     const double axis = pdm_cinn_attr(op, "quant_axis", 0);
 
-    *out = axis >= 0 ? (uint32_t)axis : 0;
+    *out = axis < 0 ? 0 : axis < PDM_MAX_RANK ? (uint32_t)axis : PDM_MAX_RANK;
     return axis >= 0 && rank_of(op) > 0;
 }
 
@@ -234,10 +234,9 @@ static E channels_in(pdm_cinn_lower *l, const pdm_ir_op *op, int64_t parts)
 
 bool pdm_cinn_fits_shuffle_channel(const pdm_ir_op *op)
 {
-    const int64_t channels = rank_of(op) == 4 ? operand(op, 0)->type->dims[1] : 0;
     image i;
 
-    return image_of(op, &i) && operand(op, 0)->type->dims[i.channel] > 0 && channels != 0 &&
+    return image_of(op, &i) && operand(op, 0)->type->dims[i.channel] > 0 &&
            operand(op, 0)->type->dims[i.channel] % i.factor == 0;
 }
 

@@ -176,11 +176,6 @@ E pdm_cinn_element_nearest(pdm_cinn_lower *l, const pdm_ir_op *op, const E *indi
 
 /* ---- bilinear -------------------------------------------------------------------------------- */
 
-bool pdm_cinn_fits_bilinear(const pdm_ir_op *op)
-{
-    return pdm_cinn_fits_interp(op);
-}
-
 /* Two elements, and how much each counts. */
 static void between(pdm_loop_fn *fn, const sizes *s, uint32_t axis, E in, E out, E index, E from[2],
                     E weight[2])

@@ -253,11 +253,6 @@ bool pdm_cinn_part_moments(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t numb
     return true;
 }
 
-bool pdm_cinn_part_squares(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, pdm_cinn_part *out)
-{
-    return pdm_cinn_part_moments(l, op, number, out);
-}
-
 bool pdm_cinn_part_group(pdm_cinn_lower *l, const pdm_ir_op *op, uint32_t number, pdm_cinn_part *out)
 {
     uint32_t group;

@@ -450,6 +450,8 @@ static const char *may_stage(pdm_loop_fn *fn, uint32_t buffer, const pdm_loop_st
         if (extent->kind != PDM_LOOP_CONST || extent->u.i < 1 || extent->u.i > PDM_LOOP_MAX_LANES)
             return "the extents are no small numbers";
     }
+    if (!pdm_loop_is_independent(fn, outer) || !pdm_loop_is_independent(fn, inner))
+        return fn->status != PDM_OK ? NO_MEMORY : "turns depend on each other"; /* all is read before anything is stored */
     return NULL;
 }
 

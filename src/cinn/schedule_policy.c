@@ -3,6 +3,8 @@
  * which the code generator turns into vectors; the loops around it become one, whose turns threads
  * share.
  */
+#include <stdio.h>
+
 #include "cinn/lower.h"
 #include "cinn/schedule.h"
 
@@ -398,37 +400,39 @@ static const pdm_loop_expr *exchanged(void *user, pdm_loop_fn *fn, const pdm_loo
 }
 
 /* The first load of an input that lies side by side along a loop. */
-static const pdm_loop_expr *load_along(pdm_loop_fn *fn, const pdm_loop_stmt *loop, const pdm_loop_expr *e)
+static const pdm_loop_expr *load_along(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
 {
-    const pdm_loop_access access = {.buffer = e->u.index, .indices = e->args};
+    pdm_loop_accesses all = {0};
     const pdm_loop_expr *found = NULL;
+    const bool known = pdm_loop_collect(fn, loop, false, &all);
 
-    if (e->kind == PDM_LOOP_LOAD && fn->buffers.v[e->u.index].role == PDM_LOOP_INPUT &&
-        pdm_loop_is_int(step_of(fn, &access, loop), 1))
-        return e;
-    for (uint32_t i = 0; i < e->num_args && !found; i++)
-        found = load_along(fn, loop, e->args[i]);
+    for (size_t i = 0; known && i < all.n && !found; i++) {
+        const pdm_loop_access *a = &all.v[i];
+        if (!a->store && fn->buffers.v[a->buffer].role == PDM_LOOP_INPUT && pdm_loop_is_int(step_of(fn, a, loop), 1))
+            found = pdm_loop_load(fn, a->buffer, a->indices); /* the same expression: they are interned */
+    }
+    PDM_VEC_FREE(&all);
     return found;
 }
 
 /* The two loops in a tile first copy what is read to memory of its own. */
 static bool keep_tile(pdm_loop_fn *fn, pdm_loop_stmt *tile, pdm_loop_stmt *inner, pdm_loop_stmt *last)
 {
-    const pdm_loop_expr *load = load_along(fn, last, last->body->value);
+    const pdm_loop_expr *load = load_along(fn, last);
     const pdm_loop_expr *at[2] = {pdm_loop_var(fn, inner->var), pdm_loop_var(fn, last->var)};
     const pdm_loop_expr *dims[2] = {inner->extent, last->extent};
 
     if (!load)
         return false;
-    const pdm_dtype dtype = load->dtype;
-    const uint32_t kept = pdm_loop_add_buffer(fn, "c", PDM_LOOP_TEMP, dtype, 2, dims);
+    char name[24];
+    snprintf(name, sizeof name, "tile%zu", fn->buffers.n);
+    const uint32_t kept = pdm_loop_add_buffer(fn, name, PDM_LOOP_TEMP, load->dtype, 2, dims);
     const exchange x = {load, pdm_loop_load(fn, kept, at)};
     pdm_loop_stmt *before = pdm_loop_copy(fn, inner, tile->var, pdm_loop_var(fn, tile->var));
     if (!x.to || !before || !inner_of(before))
         return false;
-    pdm_loop_stmt *copy = inner_of(before)->body;
     const pdm_loop_expr *to[2] = {pdm_loop_var(fn, before->var), pdm_loop_var(fn, inner_of(before)->var)};
-    pdm_loop_stmt *store = pdm_loop_store(fn, kept, to, load_along(fn, inner_of(before), copy->value));
+    pdm_loop_stmt *store = pdm_loop_store(fn, kept, to, load_along(fn, inner_of(before)));
     if (!store || !pdm_loop_rewrite(fn, inner, exchanged, (void *)&x))
         return false;
     inner_of(before)->body = store;

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "cinn/depend.h"
 #include "cinn/gpu.h"
 
 enum { X = 1, DIMS = 3 }; /* of threads, as bits: x is 1 */
@@ -675,17 +676,6 @@ static void reduction_loop(printer *p, const pdm_loop_stmt *loop)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static bool has_loads(const pdm_loop_expr *e)
-{
-    if (e->kind == PDM_LOOP_LOAD)
-        return true;
-    for (uint32_t i = 0; i < e->num_args; i++) {
-        if (has_loads(e->args[i]))
-            return true;
-    }
-    return false;
-}
-
 /* A new predicate: the one around it, and an expression, or that a variable is below it. */
 static void predicate(printer *p, const pdm_loop_expr *e, const pdm_loop_stmt *loop)
 {
@@ -721,7 +711,7 @@ static void guarded(printer *p, const pdm_loop_stmt *stmt)
     } else {
         predicate(p, stmt->value, NULL);
     }
-    if (has_loads(stmt->value)) { /* before what is in it stores there */
+    if (pdm_loop_has_loads(stmt->value)) { /* before what is in it stores there */
         p->met = false;
         meet(p);
     }
