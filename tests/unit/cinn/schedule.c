@@ -276,6 +276,24 @@ START_TEST(tiles_and_rows_are_found)
 }
 END_TEST
 
+/* A number that is squared again and again: as a tree it has 2^60 leaves. */
+START_TEST(shared_values_are_looked_at_once)
+{
+    arranged a;
+
+    begin(&a, (const int64_t[]){1, 70, 600}, false);
+    turned(&a, (const uint32_t[]){0, 2, 1});
+    pdm_loop_stmt *store = a.fn->body;
+    while (store->kind == PDM_LOOP_FOR)
+        store = store->body;
+    const pdm_loop_expr *v = pdm_loop_cast(a.fn, PDM_F32, a.i[1]);
+    for (int n = 0; n < 60; n++)
+        v = pdm_loop_binary(a.fn, PDM_LOOP_MUL, v, v);
+    store->value = pdm_loop_binary(a.fn, PDM_LOOP_ADD, v, store->value);
+    ck_assert_uint_eq(kept_in_turns(&a), 32 * 32);
+}
+END_TEST
+
 Suite *pdm_suite_schedule(void)
 {
     Suite *suite = suite_create("schedule");
@@ -285,6 +303,7 @@ Suite *pdm_suite_schedule(void)
     tcase_add_loop_test(tcase, fused_loops_compute_the_same, 0, 80);
     tcase_add_loop_test(tcase, arranged_loops_compute_the_same, 0, 120);
     tcase_add_test(tcase, tiles_and_rows_are_found);
+    tcase_add_test(tcase, shared_values_are_looked_at_once);
     suite_add_tcase(suite, tcase);
     return suite;
 }
