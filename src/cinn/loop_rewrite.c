@@ -70,6 +70,26 @@ bool pdm_loop_rewrite(pdm_loop_fn *fn, pdm_loop_stmt *stmts, pdm_loop_rewrite_fn
     return fn->status == PDM_OK;
 }
 
+typedef struct exchange {
+    const pdm_loop_expr *from, *to;
+} exchange;
+
+static const pdm_loop_expr *exchanged(void *user, pdm_loop_fn *fn, const pdm_loop_expr *e, const pdm_loop_expr *const *args)
+{
+    const exchange *x = user;
+
+    (void)fn;
+    (void)args;
+    return e == x->from ? x->to : NULL;
+}
+
+bool pdm_loop_exchange(pdm_loop_fn *fn, pdm_loop_stmt *stmts, const pdm_loop_expr *from, const pdm_loop_expr *to)
+{
+    exchange x = {from, to};
+
+    return pdm_loop_rewrite(fn, stmts, exchanged, &x);
+}
+
 /* ---- flat functions -------------------------------------------------------------------------- */
 
 /* Buffers keep their dims, so offsets can be told at any time. */

@@ -11,6 +11,8 @@ typedef const pdm_loop_expr *(*pdm_loop_rewrite_fn)(void *user, pdm_loop_fn *fn,
                                                     const pdm_loop_expr *const *args);
 bool pdm_loop_rewrite(pdm_loop_fn *fn, pdm_loop_stmt *stmts, pdm_loop_rewrite_fn rewrite,
                       void *user);
+/* One expression in place of another one, wherever it is. */
+bool pdm_loop_exchange(pdm_loop_fn *fn, pdm_loop_stmt *stmts, const pdm_loop_expr *from, const pdm_loop_expr *to);
 
 /* One index, the place in memory, in all loads and stores. */
 bool pdm_loop_flatten(pdm_loop_fn *fn);

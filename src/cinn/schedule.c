@@ -27,6 +27,13 @@ const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *
     return pdm_loop_mentions(e, var) ? NULL : pdm_loop_index(fn, 0);
 }
 
+const pdm_loop_expr *pdm_loop_step(pdm_loop_fn *fn, const pdm_loop_access *access, const pdm_loop_stmt *loop)
+{
+    const pdm_loop_expr *at = pdm_loop_offset(fn, access->buffer, access->indices);
+
+    return at ? pdm_loop_coefficient(fn, at, loop->var) : NULL;
+}
+
 static const pdm_loop_expr *replace_var(void *user, pdm_loop_fn *fn, const pdm_loop_expr *e,
                                         const pdm_loop_expr *const *args)
 {
@@ -44,14 +51,18 @@ bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_ex
 
 /* ---- small things ---------------------------------------------------------------------------- */
 
+pdm_loop_stmt *pdm_loop_inner(const pdm_loop_stmt *loop)
+{
+    pdm_loop_stmt *body = loop->body;
+
+    return body && body->kind == PDM_LOOP_FOR && !body->next ? body : NULL;
+}
+
 static pdm_loop_stmt *only_loop(const pdm_loop_stmt *outer)
 {
-    pdm_loop_stmt *inner = outer->body;
+    pdm_loop_stmt *inner = pdm_loop_inner(outer);
 
-    return inner && inner->kind == PDM_LOOP_FOR && !inner->next &&
-                   !pdm_loop_mentions(inner->extent, outer->var)
-               ? inner
-               : NULL;
+    return inner && !pdm_loop_mentions(inner->extent, outer->var) ? inner : NULL;
 }
 
 static bool is_serial(const pdm_loop_stmt *stmt)
@@ -339,63 +350,6 @@ const char *pdm_loop_reorder(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_
     return fn->status != PDM_OK ? NO_MEMORY : why;
 }
 
-/* ---- distribute ------------------------------------------------------------------------------ */
-
-/* The innermost of loops each of which has but one statement; NULL: it is no loop, or depends on the variable. */
-static pdm_loop_stmt *innermost(pdm_loop_stmt *stmt, uint32_t var)
-{
-    while (is_serial(stmt) && !pdm_loop_mentions(stmt->extent, var)) {
-        pdm_loop_stmt *body = stmt->body;
-        if (!body || body->next || body->kind != PDM_LOOP_FOR)
-            return stmt;
-        stmt = body;
-    }
-    return NULL;
-}
-
-/* A statement of the loop's body for all of its turns. */
-static pdm_loop_stmt *for_all_turns(pdm_loop_fn *fn, const pdm_loop_stmt *loop, pdm_loop_stmt *stmt)
-{
-    const uint32_t var = fn->num_vars++;
-    pdm_loop_stmt one = *stmt;
-
-    one.next = NULL;
-    pdm_loop_stmt *copy = pdm_loop_copy(fn, &one, loop->var, pdm_loop_var(fn, var));
-    pdm_loop_stmt *inner = copy && copy->kind == PDM_LOOP_FOR ? innermost(copy, var) : NULL;
-    pdm_loop_stmt *around = copy ? pdm_loop_for(fn, var, loop->extent, inner ? inner->body : copy) : NULL;
-    if (!around || !inner)
-        return around;
-    inner->body = around;
-    return copy;
-}
-
-const char *pdm_loop_distribute(pdm_loop_fn *fn, pdm_loop_stmt *loop)
-{
-    pdm_loop_stmt **link = pdm_loop_link(&fn->body, loop), *list = NULL;
-
-    if (!is_serial(loop) || !link)
-        return NOT_SERIAL;
-    if (!loop->body || (!loop->body->next && loop->body->kind != PDM_LOOP_FOR))
-        return "there is one statement";
-    if (is_home(fn, loop->var) || has_homes(fn, loop->body))
-        return "a temporary lives in a turn";
-    for (pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
-        if (stmt->kind == PDM_LOOP_FOR && !innermost(stmt, loop->var))
-            return "a loop in it has an extent that depends on it, or is no serial one";
-    }
-    if (!pdm_loop_is_independent(fn, loop))
-        return fn->status != PDM_OK ? NO_MEMORY : "turns depend on each other";
-    for (pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
-        pdm_loop_stmt *all = for_all_turns(fn, loop, stmt);
-        if (!all)
-            return NO_MEMORY;
-        pdm_loop_append(&list, all);
-    }
-    pdm_loop_append(&list, loop->next);
-    *link = list;
-    return NULL;
-}
-
 /* ---- fission --------------------------------------------------------------------------------- */
 
 const char *pdm_loop_fission(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *stmt, pdm_loop_stmt **out_second)
@@ -422,6 +376,45 @@ const char *pdm_loop_fission(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt
     loop->next = second;
     if (out_second)
         *out_second = second;
+    return NULL;
+}
+
+/* ---- distribute ------------------------------------------------------------------------------ */
+
+/* Whether a loop over the variable can become the innermost of loops that are one in the other. */
+static bool may_sink(const pdm_loop_stmt *stmt, uint32_t var)
+{
+    for (; stmt; stmt = pdm_loop_inner(stmt)) {
+        if (!is_serial(stmt) || pdm_loop_mentions(stmt->extent, var))
+            return false;
+    }
+    return true;
+}
+
+const char *pdm_loop_distribute(pdm_loop_fn *fn, pdm_loop_stmt *loop)
+{
+    if (!is_serial(loop))
+        return NOT_SERIAL;
+    if (!loop->body || (!loop->body->next && loop->body->kind != PDM_LOOP_FOR))
+        return "there is one statement";
+    if (is_home(fn, loop->var) || has_homes(fn, loop->body))
+        return "a temporary lives in a turn";
+    for (pdm_loop_stmt *stmt = loop->body; stmt; stmt = stmt->next) {
+        if (stmt->kind == PDM_LOOP_FOR && !may_sink(stmt, loop->var))
+            return "a loop in it has an extent that depends on it, or is no serial one";
+    }
+    if (!pdm_loop_is_independent(fn, loop))
+        return fn->status != PDM_OK ? NO_MEMORY : "turns depend on each other";
+    for (pdm_loop_stmt *at = loop, *rest; at; at = rest) {
+        const char *why = NULL;
+        rest = NULL;
+        if (at->body->next)
+            why = pdm_loop_fission(fn, at, at->body->next, &rest);
+        if (why)
+            return why; /* no memory */
+        while (pdm_loop_inner(at))
+            swap(fn, at, pdm_loop_inner(at));
+    }
     return NULL;
 }
 

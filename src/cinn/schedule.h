@@ -14,6 +14,10 @@
 
 /* The factor of a variable in a sum of products; NULL: it occurs in another way. */
 const pdm_loop_expr *pdm_loop_coefficient(pdm_loop_fn *fn, const pdm_loop_expr *e, uint32_t var);
+/* How far a place in memory moves from turn to turn of a loop; NULL: not by equal steps. */
+const pdm_loop_expr *pdm_loop_step(pdm_loop_fn *fn, const pdm_loop_access *access, const pdm_loop_stmt *loop);
+/* The loop that is the only statement of a loop; NULL: there is none. */
+pdm_loop_stmt *pdm_loop_inner(const pdm_loop_stmt *loop);
 /* The statements with expressions in place of variables (by variable; NULL: it stays). */
 bool pdm_loop_substitute(pdm_loop_fn *fn, pdm_loop_stmt *stmt, const pdm_loop_expr **with);
 /* Statements once more, with loops over other variables, and a value in place of a variable. */
@@ -47,7 +51,7 @@ const char *pdm_loop_fission(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt
 const char *pdm_loop_reorder(pdm_loop_fn *fn, pdm_loop_stmt *const *order, size_t count);
 
 /* The turns of a loop are done statement by statement: each in its body has a loop of its own, which is the innermost of those that
- * it is itself. The statement is none of them afterwards. */
+ * it is itself. The statement is then that of the first one. */
 const char *pdm_loop_distribute(pdm_loop_fn *fn, pdm_loop_stmt *loop);
 
 /* Marks: turns are independent, extents and places as the verifier wants them. */

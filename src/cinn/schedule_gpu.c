@@ -20,13 +20,6 @@ enum {
     LEAST_TERMS = 16        /* of a thread then */
 };
 
-static pdm_loop_stmt *inner_of(const pdm_loop_stmt *loop)
-{
-    pdm_loop_stmt *body = loop->body;
-
-    return body && body->kind == PDM_LOOP_FOR && !body->next ? body : NULL;
-}
-
 /* Loops that add up over several axes become one. */
 static void fuse_sums(pdm_loop_fn *fn, pdm_loop_stmt *stmt)
 {
@@ -34,7 +27,7 @@ static void fuse_sums(pdm_loop_fn *fn, pdm_loop_stmt *stmt)
         fuse_sums(fn, stmt->body);
         if (stmt->kind != PDM_LOOP_FOR)
             continue;
-        while (inner_of(stmt) && !pdm_loop_fuse(fn, stmt)) {
+        while (pdm_loop_inner(stmt) && !pdm_loop_fuse(fn, stmt)) {
         }
     }
 }
@@ -199,7 +192,7 @@ typedef struct chain {
 static bool find_chain(pdm_loop_fn *fn, pdm_loop_stmt *loop, chain *out)
 {
     out->n = 0;
-    for (; loop; loop = inner_of(loop)) {
+    for (; loop; loop = pdm_loop_inner(loop)) {
         while (pdm_loop_fuses_plainly(fn, loop) && !pdm_loop_fuse(fn, loop)) {
         }
         if (out->n == MAX_CHAIN || !pdm_loop_is_independent(fn, loop))
@@ -210,34 +203,27 @@ static bool find_chain(pdm_loop_fn *fn, pdm_loop_stmt *loop, chain *out)
     return out->n >= 2 && body && body->kind == PDM_LOOP_STORE && !body->next;
 }
 
-static const pdm_loop_expr *step_of(pdm_loop_fn *fn, uint32_t buffer, const pdm_loop_expr *const *indices,
-                                    const pdm_loop_stmt *loop)
-{
-    const pdm_loop_expr *at = pdm_loop_offset(fn, buffer, indices);
-
-    return at ? pdm_loop_coefficient(fn, at, loop->var) : NULL;
-}
-
 /* Buffers that are read side by side in turns of another loop than the last, which is the same for all; the
  * number of that loop, or that of the last if there is none. */
 static uint32_t find_crossing(pdm_loop_fn *fn, const chain *c, uint32_t buffers[MAX_TILES], uint32_t *out_count)
 {
     const pdm_loop_stmt *last = c->loops[c->n - 1], *store = last->body;
+    const pdm_loop_access stored = {.buffer = store->buffer, .indices = store->indices};
     pdm_loop_accesses all = {0};
     uint32_t cross = c->n - 1;
 
     *out_count = 0;
-    if (!pdm_loop_is_int(step_of(fn, store->buffer, store->indices, last), 1) ||
+    if (!pdm_loop_is_int(pdm_loop_step(fn, &stored, last), 1) ||
         !pdm_loop_collect(fn, store, false, &all))
         return cross;
     for (size_t i = 0; i < all.n && *out_count < MAX_TILES; i++) {
         const pdm_loop_access *a = &all.v[i];
-        const pdm_loop_expr *step = a->store ? NULL : step_of(fn, a->buffer, a->indices, last);
+        const pdm_loop_expr *step = a->store ? NULL : pdm_loop_step(fn, a, last);
         if (!step || pdm_loop_is_int(step, 1) || pdm_loop_is_int(step, 0) || a->buffer == store->buffer)
             continue;
         for (uint32_t k = 0; k + 1 < c->n; k++) {
             if ((cross != c->n - 1 && cross != k) ||
-                !pdm_loop_is_int(step_of(fn, a->buffer, a->indices, c->loops[k]), 1))
+                !pdm_loop_is_int(pdm_loop_step(fn, a, c->loops[k]), 1))
                 continue;
             cross = k;
             buffers[(*out_count)++] = a->buffer;
@@ -272,9 +258,9 @@ static bool transpose(pdm_loop_fn *fn, pdm_loop_stmt **at)
         pdm_loop_reorder(fn, (pdm_loop_stmt *[]){store, read}, 2) ||
         pdm_loop_split(fn, read, TILE, PDM_LOOP_GUARD, &read_part))
         return false;
-    while (inner_of(*at) != read_part && !pdm_loop_fuse(fn, *at)) {
+    while (pdm_loop_inner(*at) != read_part && !pdm_loop_fuse(fn, *at)) {
     }
-    if (inner_of(*at) != read_part || pdm_loop_bind(fn, *at, PDM_LOOP_BLOCK_X))
+    if (pdm_loop_inner(*at) != read_part || pdm_loop_bind(fn, *at, PDM_LOOP_BLOCK_X))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         if (pdm_loop_stage(fn, buffers[i], read_part, store_part, &tile))
@@ -300,7 +286,7 @@ void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
             continue;
         pdm_loop_stmt *loop = *at;
         if (!pdm_loop_is_independent(fn, loop)) { /* what is added up to one element is done by one block */
-            while (inner_of(loop) && !pdm_loop_fuse(fn, loop)) {
+            while (pdm_loop_inner(loop) && !pdm_loop_fuse(fn, loop)) {
             }
             pdm_loop_partial partial;
             if (divide(fn, loop, ENOUGH_BLOCKS, PDM_CINN_BLOCK, &partial))
@@ -309,8 +295,8 @@ void pdm_cinn_schedule_gpu(pdm_loop_fn *fn)
                 pdm_loop_bind_reduction(fn, loop, PDM_LOOP_THREAD_X, true);
             continue;
         }
-        while (fn->status == PDM_OK && inner_of(loop) &&
-               pdm_loop_is_independent(fn, inner_of(loop)) && !pdm_loop_fuse(fn, loop)) {
+        while (fn->status == PDM_OK && pdm_loop_inner(loop) &&
+               pdm_loop_is_independent(fn, pdm_loop_inner(loop)) && !pdm_loop_fuse(fn, loop)) {
         }
         arrange(fn, loop);
     }

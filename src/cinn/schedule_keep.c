@@ -367,20 +367,17 @@ const char *pdm_loop_keep_in(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *lo
     return fn->status != PDM_OK ? NO_MEMORY : NULL;
 }
 
-typedef struct swapping {
-    E from, to;
-} swapping;
-
-static E swap_one(void *user, pdm_loop_fn *fn, E e, const E *args)
-{
-    const swapping *s = user;
-
-    (void)fn;
-    (void)args;
-    return e == s->from ? s->to : NULL;
-}
-
 /* ---- tiles ----------------------------------------------------------------------------------- */
+
+static bool exchange_one(pdm_loop_fn *fn, pdm_loop_stmt *stmt, E from, E to)
+{
+    pdm_loop_stmt *next = stmt->next;
+
+    stmt->next = NULL;
+    const bool done = pdm_loop_exchange(fn, stmt, from, to);
+    stmt->next = next;
+    return done;
+}
 
 static pdm_loop_stmt *parent_of(pdm_loop_stmt *list, const pdm_loop_stmt *stmt)
 {
@@ -489,8 +486,8 @@ const char *pdm_loop_stage(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *oute
     free(with);
     pdm_loop_stmt *second = pdm_loop_for(fn, vars[1], outer->extent, filling);
     pdm_loop_stmt *first = pdm_loop_for(fn, vars[0], inner->extent, second);
-    swapping s = {load, pdm_loop_load(fn, tile, at)};
-    if (fn->status != PDM_OK || !rewrite_one(fn, outer, swap_one, &s))
+    const E from_tile = pdm_loop_load(fn, tile, at);
+    if (fn->status != PDM_OK || !exchange_one(fn, outer, load, from_tile))
         return NO_MEMORY;
     fn->buffers.v[tile].scope = PDM_LOOP_SHARED;
     fn->buffers.v[tile].home = home->var;
@@ -499,9 +496,8 @@ const char *pdm_loop_stage(pdm_loop_fn *fn, uint32_t buffer, pdm_loop_stmt *oute
     *link = first;
     why = pdm_loop_verify(fn);
     if (why) { /* too large, or in a loop over threads: it stays where it was */
-        swapping back = {s.to, load};
         *pdm_loop_link(&home->body, first) = outer;
-        rewrite_one(fn, outer, swap_one, &back);
+        exchange_one(fn, outer, from_tile, load);
         fn->buffers.n--;
         fn->num_vars -= 2;
         return fn->status != PDM_OK ? NO_MEMORY : why;
@@ -607,9 +603,8 @@ static E neutral_of(pdm_loop_fn *fn, const combination *c, pdm_dtype dtype)
 static E swapped(pdm_loop_fn *fn, E e, E from, E to)
 {
     pdm_loop_stmt stmt = {.kind = PDM_LOOP_IF, .value = e};
-    swapping s = {from, to};
 
-    return pdm_loop_rewrite(fn, &stmt, swap_one, &s) ? stmt.value : NULL;
+    return pdm_loop_exchange(fn, &stmt, from, to) ? stmt.value : NULL;
 }
 
 /* The only store in a statement; NULL: there are several. */

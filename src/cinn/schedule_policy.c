@@ -8,13 +8,6 @@
 #include "cinn/lower.h"
 #include "cinn/schedule.h"
 
-static pdm_loop_stmt *inner_of(const pdm_loop_stmt *loop)
-{
-    pdm_loop_stmt *body = loop->body;
-
-    return body && body->kind == PDM_LOOP_FOR && !body->next ? body : NULL;
-}
-
 /* Fuse from the innermost pair outwards; a pair that does not fuse is left and the next tried. */
 static void fuse_plain(pdm_loop_fn *fn, pdm_loop_stmt *loop)
 {
@@ -22,7 +15,7 @@ static void fuse_plain(pdm_loop_fn *fn, pdm_loop_stmt *loop)
         if (inner->kind == PDM_LOOP_FOR)
             fuse_plain(fn, inner);
     }
-    if (inner_of(loop) && pdm_loop_fuses_plainly(fn, loop))
+    if (pdm_loop_inner(loop) && pdm_loop_fuses_plainly(fn, loop))
         pdm_loop_fuse(fn, loop);
 }
 
@@ -81,8 +74,8 @@ static bool goes_across(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
     if (loop->kind != PDM_LOOP_FOR || loop->mark != PDM_LOOP_SERIAL || turns_of(loop) < FEW_LANES || !rows || rows->next ||
         start->kind != PDM_LOOP_STORE || rows->kind != PDM_LOOP_FOR || !reads_in_line(fn, loop))
         return false;
-    while (inner_of(rows))
-        rows = inner_of(rows);
+    while (pdm_loop_inner(rows))
+        rows = pdm_loop_inner(rows);
     return rows->body && rows->body->kind == PDM_LOOP_STORE && !rows->body->next && rows->body->buffer == start->buffer &&
            !reads_in_line(fn, rows);
 }
@@ -91,7 +84,7 @@ static bool goes_across(pdm_loop_fn *fn, const pdm_loop_stmt *loop)
 static const pdm_loop_stmt *across_in(pdm_loop_fn *fn, const pdm_loop_stmt *stmt)
 {
     while (stmt && stmt->kind == PDM_LOOP_FOR && !goes_across(fn, stmt))
-        stmt = inner_of(stmt);
+        stmt = pdm_loop_inner(stmt);
     return stmt && stmt->kind == PDM_LOOP_FOR ? stmt : NULL;
 }
 
@@ -110,7 +103,7 @@ static void turn_inside(pdm_loop_fn *fn, pdm_loop_stmt *loop)
     enum { AT_ONCE = 4 };
     pdm_loop_stmt *rows = loop->body->next, *some, *list = NULL;
 
-    if (!inner_of(rows) && turns_of(rows) >= 2 * AT_ONCE && !pdm_loop_split(fn, rows, AT_ONCE, PDM_LOOP_TAIL, &some)) {
+    if (!pdm_loop_inner(rows) && turns_of(rows) >= 2 * AT_ONCE && !pdm_loop_split(fn, rows, AT_ONCE, PDM_LOOP_TAIL, &some)) {
         for (int64_t i = 0; i < AT_ONCE && fn->status == PDM_OK; i++)
             pdm_loop_append(&list, pdm_loop_copy(fn, some->body, some->var, pdm_loop_index(fn, i)));
         rows->body = list;
@@ -340,24 +333,16 @@ static void find_lanes(pdm_loop_fn *fn, pdm_loop_stmt *list, pdm_loop_stmt *arou
 
 enum { TILE = 32, MAX_NEST = 2 * PDM_MAX_RANK };
 
-/* How far the place of an access moves in a turn; NULL: by no equal steps. */
-static const pdm_loop_expr *step_of(pdm_loop_fn *fn, const pdm_loop_access *access, const pdm_loop_stmt *loop)
-{
-    const pdm_loop_expr *at = pdm_loop_offset(fn, access->buffer, access->indices);
-
-    return at ? pdm_loop_coefficient(fn, at, loop->var) : NULL;
-}
-
 /* Loops that are one in the other, down to a single store; how many, or 0. */
 static size_t nest_of(pdm_loop_fn *fn, pdm_loop_stmt *loop, pdm_loop_stmt *nest[MAX_NEST])
 {
     size_t n = 0;
 
-    for (; loop && n < MAX_NEST; loop = inner_of(loop)) {
+    for (; loop && n < MAX_NEST; loop = pdm_loop_inner(loop)) {
         if (loop->mark != PDM_LOOP_SERIAL || !pdm_loop_is_independent(fn, loop))
             return 0;
         nest[n++] = loop;
-        if (!inner_of(loop))
+        if (!pdm_loop_inner(loop))
             return loop->body && loop->body->kind == PDM_LOOP_STORE && !loop->body->next ? n : 0;
     }
     return 0;
@@ -371,32 +356,19 @@ static size_t crossing(pdm_loop_fn *fn, pdm_loop_stmt *const *nest, size_t n)
     bool in_line = pdm_loop_collect(fn, nest[n - 1], false, &all);
 
     for (size_t i = 0; in_line && i < all.n; i++)
-        in_line = !all.v[i].store || pdm_loop_is_int(step_of(fn, &all.v[i], nest[n - 1]), 1);
+        in_line = !all.v[i].store || pdm_loop_is_int(pdm_loop_step(fn, &all.v[i], nest[n - 1]), 1);
     for (size_t i = 0; in_line && i < all.n && found == SIZE_MAX; i++) {
-        const pdm_loop_expr *step = step_of(fn, &all.v[i], nest[n - 1]);
+        const pdm_loop_expr *step = pdm_loop_step(fn, &all.v[i], nest[n - 1]);
         if (all.v[i].store || fn->buffers.v[all.v[i].buffer].role != PDM_LOOP_INPUT || !step || pdm_loop_is_int(step, 0) ||
             pdm_loop_is_int(step, 1))
             continue;
         for (size_t k = 0; k + 1 < n; k++) {
-            if (pdm_loop_is_int(step_of(fn, &all.v[i], nest[k]), 1))
+            if (pdm_loop_is_int(pdm_loop_step(fn, &all.v[i], nest[k]), 1))
                 found = k;
         }
     }
     PDM_VEC_FREE(&all);
     return fn->status == PDM_OK ? found : SIZE_MAX;
-}
-
-typedef struct exchange {
-    const pdm_loop_expr *from, *to;
-} exchange;
-
-static const pdm_loop_expr *exchanged(void *user, pdm_loop_fn *fn, const pdm_loop_expr *e, const pdm_loop_expr *const *args)
-{
-    const exchange *x = user;
-
-    (void)fn;
-    (void)args;
-    return e == x->from ? x->to : NULL;
 }
 
 /* The first load of an input that lies side by side along a loop. */
@@ -408,7 +380,7 @@ static const pdm_loop_expr *load_along(pdm_loop_fn *fn, const pdm_loop_stmt *loo
 
     for (size_t i = 0; known && i < all.n && !found; i++) {
         const pdm_loop_access *a = &all.v[i];
-        if (!a->store && fn->buffers.v[a->buffer].role == PDM_LOOP_INPUT && pdm_loop_is_int(step_of(fn, a, loop), 1))
+        if (!a->store && fn->buffers.v[a->buffer].role == PDM_LOOP_INPUT && pdm_loop_is_int(pdm_loop_step(fn, a, loop), 1))
             found = pdm_loop_load(fn, a->buffer, a->indices); /* the same expression: they are interned */
     }
     PDM_VEC_FREE(&all);
@@ -427,15 +399,15 @@ static bool keep_tile(pdm_loop_fn *fn, pdm_loop_stmt *tile, pdm_loop_stmt *inner
     char name[24];
     snprintf(name, sizeof name, "tile%zu", fn->buffers.n);
     const uint32_t kept = pdm_loop_add_buffer(fn, name, PDM_LOOP_TEMP, load->dtype, 2, dims);
-    const exchange x = {load, pdm_loop_load(fn, kept, at)};
+    const pdm_loop_expr *from_tile = pdm_loop_load(fn, kept, at);
     pdm_loop_stmt *before = pdm_loop_copy(fn, inner, tile->var, pdm_loop_var(fn, tile->var));
-    if (!x.to || !before || !inner_of(before))
+    if (!from_tile || !before || !pdm_loop_inner(before))
         return false;
-    const pdm_loop_expr *to[2] = {pdm_loop_var(fn, before->var), pdm_loop_var(fn, inner_of(before)->var)};
-    pdm_loop_stmt *store = pdm_loop_store(fn, kept, to, load_along(fn, inner_of(before)));
-    if (!store || !pdm_loop_rewrite(fn, inner, exchanged, (void *)&x))
+    const pdm_loop_expr *to[2] = {pdm_loop_var(fn, before->var), pdm_loop_var(fn, pdm_loop_inner(before)->var)};
+    pdm_loop_stmt *store = pdm_loop_store(fn, kept, to, load_along(fn, pdm_loop_inner(before)));
+    if (!store || !pdm_loop_exchange(fn, inner, load, from_tile))
         return false;
-    inner_of(before)->body = store;
+    pdm_loop_inner(before)->body = store;
     fn->buffers.v[kept].scope = PDM_LOOP_LOCAL;
     fn->buffers.v[kept].home = tile->var;
     before->next = inner;
@@ -465,7 +437,7 @@ static void take_tiles(pdm_loop_fn *fn, pdm_loop_stmt *loop)
     if ((k + 2 < n && pdm_loop_reorder(fn, order, n)) || pdm_loop_split(fn, rows, TILE, PDM_LOOP_TAIL, &within) ||
         pdm_loop_split(fn, columns_of, TILE, PDM_LOOP_TAIL, &part) || pdm_loop_distribute(fn, within))
         return;
-    pdm_loop_stmt *tile = rows->body, *inner = tile ? inner_of(tile) : NULL, *last = inner ? inner_of(inner) : NULL;
+    pdm_loop_stmt *tile = rows->body, *inner = tile ? pdm_loop_inner(tile) : NULL, *last = inner ? pdm_loop_inner(inner) : NULL;
     if (last && keep_tile(fn, tile, inner, last))
         pdm_loop_reorder(fn, (pdm_loop_stmt *[]){last, inner}, 2);
 }
@@ -477,12 +449,12 @@ static void share_out(pdm_loop_fn *fn, pdm_loop_stmt *loop)
     if (!pdm_loop_is_independent(fn, loop))
         return; /* a reduction of everything */
     /* All but the innermost: dividing costs little there. */
-    while (fn->status == PDM_OK && inner_of(loop) && has_loops(inner_of(loop)->body) &&
-           pdm_loop_is_independent(fn, inner_of(loop)) && !pdm_loop_fuse(fn, loop)) {
+    while (fn->status == PDM_OK && pdm_loop_inner(loop) && has_loops(pdm_loop_inner(loop)->body) &&
+           pdm_loop_is_independent(fn, pdm_loop_inner(loop)) && !pdm_loop_fuse(fn, loop)) {
     }
-    if (inner_of(loop) && !has_loops(inner_of(loop)->body) &&
-        pdm_loop_is_independent(fn, inner_of(loop)))
-        inner_of(loop)->mark = PDM_LOOP_VECTOR;
+    if (pdm_loop_inner(loop) && !has_loops(pdm_loop_inner(loop)->body) &&
+        pdm_loop_is_independent(fn, pdm_loop_inner(loop)))
+        pdm_loop_inner(loop)->mark = PDM_LOOP_VECTOR;
     loop->mark = PDM_LOOP_PARALLEL;
 }
 
