@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/infer.h"
 #include "ir/picture.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -309,6 +310,57 @@ bool pdm_ir_op_ints(const pdm_ir_op *op, const char *name, int64_t *out, size_t 
         out[i] = item->u.i;
     }
     *out_count = attr->count;
+    return true;
+}
+
+bool pdm_ir_op_perm(const pdm_ir_op *op, int64_t *out, size_t *out_rank)
+{
+    if (!pdm_ir_op_ints(op, "perm", out, PDM_MAX_RANK, out_rank))
+        return false;
+    for (size_t i = 0; i < *out_rank; i++) {
+        out[i] += out[i] < 0 ? (int64_t)*out_rank : 0;
+        if (out[i] < 0 || (size_t)out[i] >= *out_rank)
+            return false;
+    }
+    return true;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+pdm_ir_value *pdm_ir_op_in(const pdm_ir_op *op, uint32_t index)
+{
+    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
+}
+
+bool pdm_ir_shape_says_all(const pdm_ir_value *shape)
+{
+    enum { MAX_INTS = 64 };
+    int64_t dims[MAX_INTS];
+    size_t count;
+
+    if (!pdm_ir_const_ints(shape, dims, MAX_INTS, &count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (dims[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+bool pdm_ir_same_axis(const pdm_ir_value *a, const pdm_ir_value *b)
+{
+    int64_t one, other;
+    size_t n, m;
+
+    return pdm_ir_const_ints(a, &one, 1, &n) && pdm_ir_const_ints(b, &other, 1, &m) && n == 1 && m == 1 && one == other;
+}
+
+bool pdm_ir_ints_are(const int64_t *ints, size_t count, int64_t wanted)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ints[i] != wanted)
+            return false;
+    }
     return true;
 }
 

@@ -85,5 +85,17 @@ double pdm_ir_op_number(const pdm_ir_op *op, const char *name, double fallback);
 /* Integers of an array attribute; false: absent, of another kind, or longer than capacity. */
 bool pdm_ir_op_ints(const pdm_ir_op *op, const char *name, int64_t *out, size_t capacity,
                     size_t *out_count);
+/* The axes of a transposition, none negative; out: PDM_MAX_RANK. */
+bool pdm_ir_op_perm(const pdm_ir_op *op, int64_t *out, size_t *out_rank);
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* NULL: absent, or there are not as many. */
+pdm_ir_value *pdm_ir_op_in(const pdm_ir_op *op, uint32_t index);
+/* What a reshape is to: known, and without dimensions that are copied from the operand. */
+bool pdm_ir_shape_says_all(const pdm_ir_value *shape);
+/* Lists of one axis that are known and the same. */
+bool pdm_ir_same_axis(const pdm_ir_value *a, const pdm_ir_value *b);
+bool pdm_ir_ints_are(const int64_t *ints, size_t count, int64_t wanted);
 
 #endif

@@ -1,11 +1,12 @@
 #include "cinn/cuda/driver.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cinn/cuda/library.h"
 
 /* What is used of the driver's interface; each function gives 0 when it is done. */
 typedef uint64_t address;
@@ -60,12 +61,10 @@ static const char *text_of(int code)
                                                                                : "unknown error";
 }
 
-static bool find_functions(void *library)
+static bool open_driver(void)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } functions[] = {
+    static const char *const names[] = {"libcuda.so.1", NULL};
+    static const pdm_cinn_cuda_symbol symbols[] = {
         {"cuInit", offsetof(struct driver, init)},
         {"cuGetErrorString", offsetof(struct driver, error_string)},
         {"cuDeviceGetCount", offsetof(struct driver, device_count)},
@@ -90,16 +89,12 @@ static bool find_functions(void *library)
         {"cuLaunchKernel", offsetof(struct driver, launch)},
     };
 
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(library, functions[i].name);
-        if (!found) {
-            snprintf(open_error, sizeof open_error, "the CUDA driver is too old: it has no %s",
-                     functions[i].name);
-            return false;
-        }
-        memcpy((char *)&driver + functions[i].at, &found, sizeof found);
-    }
-    return true;
+    char why[400];
+
+    if (pdm_cinn_cuda_open("PDM_CUDA", names, symbols, sizeof symbols / sizeof *symbols, &driver, why, sizeof why))
+        return true;
+    snprintf(open_error, sizeof open_error, "there is no CUDA driver: %s", why);
+    return false;
 }
 
 static int open_device(void)
@@ -129,17 +124,8 @@ static int open_device(void)
 
 static void open_once(void)
 {
-    const char *given = getenv("PDM_CUDA");
-    void *library = dlopen(given && *given ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-
     reason = open_error;
-    if (!library) {
-        const char *error = dlerror();
-        snprintf(open_error, sizeof open_error, "there is no CUDA driver: %s",
-                 error ? error : "it cannot be opened");
-        return;
-    }
-    if (!find_functions(library))
+    if (!open_driver())
         return;
     const int code = open_device();
     if (code == 0)

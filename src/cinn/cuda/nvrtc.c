@@ -1,10 +1,11 @@
 #include "cinn/cuda/nvrtc.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cinn/cuda/library.h"
 
 /* What is used of its interface. Results: 0 is success, 5 an option that it does not know. */
 typedef struct program *program;
@@ -32,26 +33,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static void *open_library(void)
-{
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                        "libnvrtc.so"};
-    const char *given = getenv("PDM_NVRTC");
-    void *library = NULL;
-
-    if (given && *given)
-        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
 static void open_once(void)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } functions[] = {
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
+    static const pdm_cinn_cuda_symbol symbols[] = {
         {"nvrtcVersion", offsetof(struct nvrtc, version)},
         {"nvrtcGetNumSupportedArchs", offsetof(struct nvrtc, num_archs)},
         {"nvrtcGetSupportedArchs", offsetof(struct nvrtc, archs)},
@@ -65,25 +50,12 @@ static void open_once(void)
         {"nvrtcGetCUBINSize", offsetof(struct nvrtc, cubin_size)},
         {"nvrtcGetCUBIN", offsetof(struct nvrtc, cubin)},
     };
-    void *library = open_library();
+    char why[400];
 
-    if (!library) {
-        const char *error = dlerror();
-        snprintf(open_error, sizeof open_error, "NVRTC is missing (PDM_NVRTC names it): %s",
-                 error ? error : "it cannot be opened");
-        reason = open_error;
+    if (pdm_cinn_cuda_open("PDM_NVRTC", names, symbols, sizeof symbols / sizeof *symbols, &nvrtc, why, sizeof why))
         return;
-    }
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(library, functions[i].name);
-        if (!found) {
-            snprintf(open_error, sizeof open_error, "NVRTC is too old: it has no %s",
-                     functions[i].name);
-            reason = open_error;
-            return;
-        }
-        memcpy((char *)&nvrtc + functions[i].at, &found, sizeof found);
-    }
+    snprintf(open_error, sizeof open_error, "NVRTC is missing: %s", why);
+    reason = open_error;
 }
 
 const char *pdm_cinn_nvrtc_why_not(void)

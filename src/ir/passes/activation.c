@@ -7,11 +7,6 @@
 #include "ir/channels.h"
 #include "ir/rewrite.h"
 
-static pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
-{
-    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
-}
-
 static bool is_f32(const pdm_ir_value *value)
 {
     return value && pdm_ir_type_is_tensor(value->type) && value->type->dtype == PDM_F32;
@@ -50,7 +45,7 @@ typedef struct affine {
 /* One op that computes with a number; false: op is none such. */
 static bool read_step(const pdm_ir_rewriter *rw, const pdm_ir_op *op, affine *out)
 {
-    pdm_ir_value *const x = operand(op, 0), *const y = operand(op, 1);
+    pdm_ir_value *const x = pdm_ir_op_in(op, 0), *const y = pdm_ir_op_in(op, 1);
     double n;
 
     *out = (affine){x, 1, 0};
@@ -128,14 +123,14 @@ static bool is_cube(const pdm_ir_rewriter *rw, pdm_ir_value *value, const pdm_ir
     if (!op)
         return false;
     if (PDM_IR_IS(op, pd_op, pow))
-        return operand(op, 0) == x && pdm_ir_op_number(op, "y", 1) == 3;
+        return pdm_ir_op_in(op, 0) == x && pdm_ir_op_number(op, "y", 1) == 3;
     if (!PDM_IR_IS(op, pd_op, multiply))
         return false;
     for (uint32_t i = 0; i < 2; i++) {
-        const pdm_ir_op *square = operand(op, i) == x ? pdm_ir_rw_maker(rw, operand(op, 1 - i), true) : NULL;
-        if (square && ((PDM_IR_IS(square, pd_op, multiply) && operand(square, 0) == x && operand(square, 1) == x) ||
-                       (PDM_IR_IS(square, pd_op, square) && operand(square, 0) == x) ||
-                       (PDM_IR_IS(square, pd_op, pow) && operand(square, 0) == x &&
+        const pdm_ir_op *square = pdm_ir_op_in(op, i) == x ? pdm_ir_rw_maker(rw, pdm_ir_op_in(op, 1 - i), true) : NULL;
+        if (square && ((PDM_IR_IS(square, pd_op, multiply) && pdm_ir_op_in(square, 0) == x && pdm_ir_op_in(square, 1) == x) ||
+                       (PDM_IR_IS(square, pd_op, square) && pdm_ir_op_in(square, 0) == x) ||
+                       (PDM_IR_IS(square, pd_op, pow) && pdm_ir_op_in(square, 0) == x &&
                         pdm_ir_op_number(square, "y", 1) == 2)))
             return true;
     }
@@ -153,7 +148,7 @@ static bool is_gelu_argument(const pdm_ir_rewriter *rw, pdm_ir_value *value, con
         return false;
     if (PDM_IR_IS(op, pd_op, add)) {
         for (uint32_t i = 0; i < 2; i++) {
-            const affine line = read_affine(rw, operand(op, i), x), cube = read_affine(rw, operand(op, 1 - i), x);
+            const affine line = read_affine(rw, pdm_ir_op_in(op, i), x), cube = read_affine(rw, pdm_ir_op_in(op, 1 - i), x);
             if (line.of == x && line.shift == 0 && cube.shift == 0 && is_near(outer.factor * line.factor, root) &&
                 is_near(outer.factor * cube.factor, root * cubic) && is_cube(rw, cube.of, x))
                 return true;
@@ -162,12 +157,12 @@ static bool is_gelu_argument(const pdm_ir_rewriter *rw, pdm_ir_value *value, con
     }
     /* x * (1 + 0.044715 x^2) */
     for (uint32_t i = 0; PDM_IR_IS(op, pd_op, multiply) && i < 2; i++) {
-        const affine line = read_affine(rw, operand(op, i), x), rest = read_affine(rw, operand(op, 1 - i), x);
+        const affine line = read_affine(rw, pdm_ir_op_in(op, i), x), rest = read_affine(rw, pdm_ir_op_in(op, 1 - i), x);
         const pdm_ir_op *square = pdm_ir_rw_maker(rw, rest.of, true);
         const double all = outer.factor * line.factor;
         if (line.of == x && line.shift == 0 && square && is_near(all * rest.shift, root) &&
-            is_near(all * rest.factor, root * cubic) && operand(square, 0) == x &&
-            ((PDM_IR_IS(square, pd_op, multiply) && operand(square, 1) == x) || PDM_IR_IS(square, pd_op, square) ||
+            is_near(all * rest.factor, root * cubic) && pdm_ir_op_in(square, 0) == x &&
+            ((PDM_IR_IS(square, pd_op, multiply) && pdm_ir_op_in(square, 1) == x) || PDM_IR_IS(square, pd_op, square) ||
              (PDM_IR_IS(square, pd_op, pow) && pdm_ir_op_number(square, "y", 1) == 2)))
             return true;
     }
@@ -184,8 +179,8 @@ static gate_kind read_gate(const pdm_ir_rewriter *rw, pdm_ir_value *value, const
 
     if (!op || op->num_operands == 0)
         return NO_GATE;
-    const bool of_x = operand(op, 0) == x;
-    const affine in = read_affine(rw, operand(op, 0), x);
+    const bool of_x = pdm_ir_op_in(op, 0) == x;
+    const affine in = read_affine(rw, pdm_ir_op_in(op, 0), x);
     switch (op->info->code) {
     case PDM_IR_OP_pd_op_sigmoid:
         return of_x && factor == 1 && shift == 0 ? SWISH : NO_GATE;
@@ -193,15 +188,15 @@ static gate_kind read_gate(const pdm_ir_rewriter *rw, pdm_ir_value *value, const
         return in.of == x && in.shift == 0 && is_near(in.factor, 0.70710678118654752440) && is_just(factor, 0.5) &&
                        is_just(shift, 0.5) ? GELU : NO_GATE;
     case PDM_IR_OP_pd_op_tanh: {
-        const pdm_ir_op *plus = factor == 1 && shift == 0 ? pdm_ir_rw_maker(rw, operand(op, 0), true) : NULL;
-        if (plus && PDM_IR_IS(plus, pd_op, softplus) && operand(plus, 0) == x &&
+        const pdm_ir_op *plus = factor == 1 && shift == 0 ? pdm_ir_rw_maker(rw, pdm_ir_op_in(op, 0), true) : NULL;
+        if (plus && PDM_IR_IS(plus, pd_op, softplus) && pdm_ir_op_in(plus, 0) == x &&
             pdm_ir_op_number(plus, "beta", 1) == 1 && pdm_ir_op_number(plus, "threshold", 20) == 20)
             return MISH;
-        return is_just(factor, 0.5) && is_just(shift, 0.5) && is_gelu_argument(rw, operand(op, 0), x) ? GELU_TANH
+        return is_just(factor, 0.5) && is_just(shift, 0.5) && is_gelu_argument(rw, pdm_ir_op_in(op, 0), x) ? GELU_TANH
                                                                                                        : NO_GATE;
     }
     case PDM_IR_OP_pd_op_clip:
-        if (!pdm_ir_const_number(operand(op, 1), &low) || !pdm_ir_const_number(operand(op, 2), &high) || low != 0 ||
+        if (!pdm_ir_const_number(pdm_ir_op_in(op, 1), &low) || !pdm_ir_const_number(pdm_ir_op_in(op, 2), &high) || low != 0 ||
             high != 6)
             return NO_GATE;
         /* fallthrough */
@@ -240,7 +235,7 @@ static pdm_ir_op *make(pdm_ir_rewriter *rw, gate_kind kind, pdm_ir_value *x)
 static bool find(pdm_ir_rewriter *rw, pdm_ir_op *op, double number, gate_kind *out_kind, pdm_ir_value **out_x)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        pdm_ir_value *const side = operand(op, i), *const gate = operand(op, 1 - i);
+        pdm_ir_value *const side = pdm_ir_op_in(op, i), *const gate = pdm_ir_op_in(op, 1 - i);
         const affine a = read_affine(rw, side, NULL);
         /* x may itself be made by a step. */
         pdm_ir_value *const xs[] = {side, a.of};
@@ -257,7 +252,7 @@ static bool find(pdm_ir_rewriter *rw, pdm_ir_op *op, double number, gate_kind *o
 
 static bool is_product(const pdm_ir_op *op)
 {
-    const pdm_ir_value *const x = operand(op, 0), *const y = operand(op, 1);
+    const pdm_ir_value *const x = pdm_ir_op_in(op, 0), *const y = pdm_ir_op_in(op, 1);
 
     return PDM_IR_IS(op, pd_op, multiply) && is_f32(x) && is_f32(y) && x->type->rank == y->type->rank;
 }
@@ -280,10 +275,10 @@ static bool written_out(pdm_ir_rewriter *rw, pdm_ir_op *op)
 
 static bool pow_of_two(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    pdm_ir_value *x = operand(op, 0);
+    pdm_ir_value *x = pdm_ir_op_in(op, 0);
     double power = pdm_ir_op_number(op, "y", 1);
 
-    if (PDM_IR_IS(op, pd_op, elementwise_pow) && !read_number(rw, operand(op, 1), x, &power))
+    if (PDM_IR_IS(op, pd_op, elementwise_pow) && !read_number(rw, pdm_ir_op_in(op, 1), x, &power))
         return false;
     return is_f32(x) && power == 2 &&
            pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_square, &x, 1, NULL));

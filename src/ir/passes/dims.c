@@ -19,11 +19,6 @@ static uint32_t rank_of(const pdm_ir_value *value)
     return value && pdm_ir_type_is_tensor(value->type) ? value->type->rank : 0;
 }
 
-static const pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
-{
-    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
-}
-
 static bool is_static(const pdm_ir_value *value)
 {
     if (!pdm_ir_type_is_tensor(value->type))
@@ -61,7 +56,7 @@ static bool agree(search *s, number a, number b, number *d, int depth)
 /* The operand that is not repeated there. */
 static bool through_binary(search *s, const pdm_ir_op *op, number *d, int depth)
 {
-    const pdm_ir_value *x = operand(op, 0), *y = operand(op, 1);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0), *y = pdm_ir_op_in(op, 1);
     const uint32_t rank = rank_of(pdm_ir_op_result(op, 0));
     const uint32_t from_end = rank - 1 - d->axis;
 
@@ -81,7 +76,7 @@ static bool through_binary(search *s, const pdm_ir_op *op, number *d, int depth)
 
 static bool through_matmul(search *s, const pdm_ir_op *op, number *d, int depth)
 {
-    const pdm_ir_value *x = operand(op, 0), *y = operand(op, 1);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0), *y = pdm_ir_op_in(op, 1);
     const uint32_t rank = rank_of(pdm_ir_op_result(op, 0));
 
     if (rank < 2 || rank_of(x) != rank || (rank_of(y) != rank && rank_of(y) != 2))
@@ -110,14 +105,14 @@ static bool through_transpose(const pdm_ir_op *op, number *d)
     if (!pdm_ir_op_ints(op, "perm", perm, PDM_MAX_RANK, &rank) || d->axis >= rank ||
         perm[d->axis] < 0 || perm[d->axis] >= (int64_t)rank)
         return false;
-    *d = (number){.value = operand(op, 0), .axis = (uint32_t)perm[d->axis]};
+    *d = (number){.value = pdm_ir_op_in(op, 0), .axis = (uint32_t)perm[d->axis]};
     return true;
 }
 
 /* Dimensions before and behind those that are made one. */
 static bool through_flatten(const pdm_ir_op *op, number *d)
 {
-    const pdm_ir_value *x = operand(op, 0);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0);
     const uint32_t rank = rank_of(x), rank_out = rank_of(pdm_ir_op_result(op, 0));
     double start = pdm_ir_op_number(op, "start_axis", 1), stop = pdm_ir_op_number(op, "stop_axis", 1);
 
@@ -133,7 +128,7 @@ static bool through_flatten(const pdm_ir_op *op, number *d)
 static bool through_slice(const pdm_ir_op *op, number *d)
 {
     int64_t axes[PDM_MAX_RANK], gone[PDM_MAX_RANK];
-    const pdm_ir_value *x = operand(op, 0);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0);
     const int64_t rank = rank_of(x);
     size_t num_axes, num_gone;
     int64_t kept = -1;
@@ -157,7 +152,7 @@ static bool through_slice(const pdm_ir_op *op, number *d)
 
 static bool through(search *s, const pdm_ir_op *op, number *d, int depth)
 {
-    const pdm_ir_value *x = operand(op, 0);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0);
     const uint32_t rank = rank_of(pdm_ir_op_result(op, 0));
 
     switch (op->info->code) {
@@ -220,14 +215,14 @@ static bool through_reshape(search *s, const pdm_ir_op *op, number *d, int depth
     number to[MAX_DIMS];
     size_t count;
 
-    if (!PDM_IR_IS(op, pd_op, reshape) || !read_numbers(s, operand(op, 1), to, &count, depth - 1) ||
+    if (!PDM_IR_IS(op, pd_op, reshape) || !read_numbers(s, pdm_ir_op_in(op, 1), to, &count, depth - 1) ||
         d->axis >= count)
         return false;
     const number *n = &to[d->axis];
     if (n->value)
         *d = *n;
     else if (n->n == 0)
-        d->value = operand(op, 0);
+        d->value = pdm_ir_op_in(op, 0);
     return n->value || (n->n == 0 && d->axis < rank_of(d->value));
 }
 
@@ -271,7 +266,7 @@ static void trace(search *s, number *d, int depth)
 static bool read_shape(search *s, const pdm_ir_op *op, number *out, size_t *out_count,
                        int depth)
 {
-    const pdm_ir_value *x = operand(op, 0);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0);
 
     if (!x || !pdm_ir_type_is_tensor(x->type) || x->type->rank > MAX_DIMS ||
         pdm_ir_rw_is_written(s->rw, x))
@@ -292,10 +287,10 @@ static bool read_slice(search *s, const pdm_ir_op *op, number *out, size_t *out_
     size_t n, count;
 
     if (!pdm_ir_op_ints(op, "axes", &axis, 1, &n) || n != 1 || axis != 0 ||
-        !pdm_ir_const_ints(operand(op, 1), &start, 1, &n) || n != 1 ||
-        !pdm_ir_const_ints(operand(op, 2), &end, 1, &n) || n != 1 ||
-        rank_of(operand(op, 0)) != 1 ||
-        !read_numbers(s, operand(op, 0), all, &count, depth - 1))
+        !pdm_ir_const_ints(pdm_ir_op_in(op, 1), &start, 1, &n) || n != 1 ||
+        !pdm_ir_const_ints(pdm_ir_op_in(op, 2), &end, 1, &n) || n != 1 ||
+        rank_of(pdm_ir_op_in(op, 0)) != 1 ||
+        !read_numbers(s, pdm_ir_op_in(op, 0), all, &count, depth - 1))
         return false;
     start += start < 0 ? (int64_t)count : 0;
     end += end < 0 ? (int64_t)count : 0;
@@ -316,7 +311,7 @@ static bool read_all(search *s, const pdm_ir_op *combine, number *out, size_t *o
     for (uint32_t i = 0; i < combine->num_operands; i++) {
         number some[MAX_DIMS];
         size_t count;
-        if (!read_numbers(s, operand(combine, i), some, &count, depth - 1) ||
+        if (!read_numbers(s, pdm_ir_op_in(combine, i), some, &count, depth - 1) ||
             n + count > MAX_DIMS)
             return false;
         for (size_t k = 0; k < count; k++)
@@ -363,7 +358,7 @@ static bool read_numbers(search *s, const pdm_ir_value *value, number *out,
     case PDM_IR_OP_pd_op_squeeze:
     case PDM_IR_OP_pd_op_unsqueeze:
     case PDM_IR_OP_pd_op_reshape:
-        return rank_of(value) <= 1 && read_numbers(s, operand(op, 0), out, out_count, depth - 1);
+        return rank_of(value) <= 1 && read_numbers(s, pdm_ir_op_in(op, 0), out, out_count, depth - 1);
     default:
         return false;
     }
@@ -446,9 +441,9 @@ static bool own_dims(pdm_ir_rewriter *rw, pdm_ir_op *op)
     int64_t dims[MAX_DIMS];
     size_t count;
 
-    if (op->num_operands != 2 || pdm_ir_const_ints(operand(op, 1), dims, MAX_DIMS, &count) ||
+    if (op->num_operands != 2 || pdm_ir_const_ints(pdm_ir_op_in(op, 1), dims, MAX_DIMS, &count) ||
         !x || !pdm_ir_type_is_tensor(x->type) ||
-        !read_numbers(&s, operand(op, 1), numbers, &count, DEPTH) ||
+        !read_numbers(&s, pdm_ir_op_in(op, 1), numbers, &count, DEPTH) ||
         rank_of(pdm_ir_op_result(op, 0)) != count || !written_out(&s, x, numbers, count, dims))
         return false;
     pdm_ir_value *shape = pdm_ir_rw_make_ints(rw, dims, count);

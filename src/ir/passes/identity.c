@@ -6,17 +6,12 @@
 #include "ir/infer.h"
 #include "ir/rewrite.h"
 
-static pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
-{
-    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
-}
-
 /* ---- scale ----------------------------------------------------------------------------------- */
 
 /* x * factor + bias. False: not known. */
 static bool read_scale(const pdm_ir_op *op, double *factor, double *bias)
 {
-    if (!pdm_ir_const_number(operand(op, 1), factor))
+    if (!pdm_ir_const_number(pdm_ir_op_in(op, 1), factor))
         return false;
     *bias = pdm_ir_op_number(op, "bias", 0);
     if (pdm_ir_op_attr(op, "bias_after_scale") && !pdm_ir_op_flag(op, "bias_after_scale"))
@@ -29,7 +24,7 @@ static bool scale_by_one(pdm_ir_rewriter *rw, pdm_ir_op *op)
     double factor, bias;
 
     return read_scale(op, &factor, &bias) && factor == 1 && bias == 0 &&
-           pdm_ir_rw_forward(rw, op, operand(op, 0));
+           pdm_ir_rw_forward(rw, op, pdm_ir_op_in(op, 0));
 }
 
 static bool is_power_of_two(double number)
@@ -67,7 +62,7 @@ static bool scale_of_scale(pdm_ir_rewriter *rw, pdm_ir_op *op)
     if (!exact || !is_float32(factor) || !is_float32(bias) || fabs(factor) < 1e-30 ||
         !keeps_infinity(f1, b1, f2))
         return false;
-    pdm_ir_value *in[] = {operand(inner, 0), pdm_ir_rw_make_number(rw, PDM_F32, factor)};
+    pdm_ir_value *in[] = {pdm_ir_op_in(inner, 0), pdm_ir_rw_make_number(rw, PDM_F32, factor)};
     if (!in[1])
         return false;
     const pdm_ir_make_attr attrs[] = {{"bias", pdm_ir_attr_f64(rw->context, bias)}, {0}};
@@ -83,7 +78,7 @@ static pdm_dtype dtype_of(const pdm_ir_value *value)
 
 static bool cast_to_itself(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    pdm_ir_value *x = operand(op, 0);
+    pdm_ir_value *x = pdm_ir_op_in(op, 0);
 
     return dtype_of(x) != PDM_UNDEFINED && dtype_of(x) == dtype_of(pdm_ir_op_result(op, 0)) &&
            pdm_ir_rw_forward(rw, op, x);
@@ -120,8 +115,8 @@ static bool holds(pdm_dtype to, pdm_dtype from)
 static bool cast_of_cast(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_cast);
-    pdm_ir_value *x = inner ? operand(inner, 0) : NULL;
-    const pdm_dtype first = dtype_of(x), middle = dtype_of(operand(op, 0)),
+    pdm_ir_value *x = inner ? pdm_ir_op_in(inner, 0) : NULL;
+    const pdm_dtype first = dtype_of(x), middle = dtype_of(pdm_ir_op_in(op, 0)),
                     last = dtype_of(pdm_ir_op_result(op, 0));
 
     if (first == PDM_UNDEFINED || !holds(middle, first))
@@ -134,30 +129,18 @@ static bool cast_of_cast(pdm_ir_rewriter *rw, pdm_ir_op *op)
 
 /* ---- transpose ------------------------------------------------------------------------------- */
 
-static bool read_perm(const pdm_ir_op *op, int64_t perm[PDM_MAX_RANK], size_t *out_rank)
-{
-    if (!pdm_ir_op_ints(op, "perm", perm, PDM_MAX_RANK, out_rank))
-        return false;
-    for (size_t i = 0; i < *out_rank; i++) {
-        perm[i] += perm[i] < 0 ? (int64_t)*out_rank : 0;
-        if (perm[i] < 0 || (size_t)perm[i] >= *out_rank)
-            return false;
-    }
-    return true;
-}
-
 static bool transpose_to_itself(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     int64_t perm[PDM_MAX_RANK];
     size_t rank;
 
-    if (!read_perm(op, perm, &rank))
+    if (!pdm_ir_op_perm(op, perm, &rank))
         return false;
     for (size_t i = 0; i < rank; i++) {
         if (perm[i] != (int64_t)i)
             return false;
     }
-    return pdm_ir_rw_forward(rw, op, operand(op, 0));
+    return pdm_ir_rw_forward(rw, op, pdm_ir_op_in(op, 0));
 }
 
 static bool transpose_of_transpose(pdm_ir_rewriter *rw, pdm_ir_op *op)
@@ -167,13 +150,13 @@ static bool transpose_of_transpose(pdm_ir_rewriter *rw, pdm_ir_op *op)
     int32_t both[PDM_MAX_RANK];
     size_t rank, other;
 
-    if (!inner || !read_perm(inner, first, &rank) || !read_perm(op, second, &other) ||
+    if (!inner || !pdm_ir_op_perm(inner, first, &rank) || !pdm_ir_op_perm(op, second, &other) ||
         rank != other)
         return false;
     for (size_t i = 0; i < rank; i++)
         both[i] = (int32_t)first[second[i]];
     const pdm_ir_make_attr attrs[] = {{"perm", pdm_ir_attr_i32s(rw->context, both, rank)}, {0}};
-    pdm_ir_value *x = operand(inner, 0);
+    pdm_ir_value *x = pdm_ir_op_in(inner, 0);
     return pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_transpose, &x, 1, attrs));
 }
 
@@ -183,12 +166,12 @@ static bool concat_of_one(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     const pdm_ir_op *combine = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_builtin_combine);
 
-    return combine && combine->num_operands == 1 && pdm_ir_rw_forward(rw, op, operand(combine, 0));
+    return combine && combine->num_operands == 1 && pdm_ir_rw_forward(rw, op, pdm_ir_op_in(combine, 0));
 }
 
 static bool assign(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    return pdm_ir_rw_forward(rw, op, operand(op, 0));
+    return pdm_ir_rw_forward(rw, op, pdm_ir_op_in(op, 0));
 }
 
 /* A value that went into a vector and comes out of it. */
@@ -198,21 +181,21 @@ static bool slice_of_combine(pdm_ir_rewriter *rw, pdm_ir_op *op)
     const double index = pdm_ir_op_number(op, "index", -1);
 
     return combine && index >= 0 && index < combine->num_operands &&
-           pdm_ir_rw_forward(rw, op, operand(combine, (uint32_t)index));
+           pdm_ir_rw_forward(rw, op, pdm_ir_op_in(combine, (uint32_t)index));
 }
 
 /* In test runs; the other way of training leaves a factor for them. */
 static bool dropout(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     const bool upscale = !strcmp(pdm_ir_op_text(op, "mode"), "upscale_in_train");
-    pdm_ir_value *x = operand(op, 0);
+    pdm_ir_value *x = pdm_ir_op_in(op, 0);
     double rate;
 
-    if (!pdm_ir_op_flag(op, "is_test") || operand(op, 1))
+    if (!pdm_ir_op_flag(op, "is_test") || pdm_ir_op_in(op, 1))
         return false;
     if (upscale)
         return pdm_ir_rw_forward(rw, op, x);
-    if (dtype_of(x) != PDM_F32 || !pdm_ir_const_number(operand(op, 2), &rate))
+    if (dtype_of(x) != PDM_F32 || !pdm_ir_const_number(pdm_ir_op_in(op, 2), &rate))
         return false;
     pdm_ir_value *in[] = {x, pdm_ir_rw_make_number(rw, PDM_F32, (double)(1 - (float)rate))};
     return in[1] &&
@@ -221,23 +204,14 @@ static bool dropout(pdm_ir_rewriter *rw, pdm_ir_op *op)
 
 /* ---- once, and nothing ----------------------------------------------------------------------- */
 
-static bool all_are(const int64_t *ints, size_t count, int64_t wanted)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (ints[i] != wanted)
-            return false;
-    }
-    return true;
-}
-
 static bool tile_once(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    pdm_ir_value *x = operand(op, 0);
+    pdm_ir_value *x = pdm_ir_op_in(op, 0);
     int64_t times[PDM_MAX_RANK];
     size_t count;
 
-    return pdm_ir_const_ints(operand(op, 1), times, PDM_MAX_RANK, &count) &&
-           pdm_ir_type_is_tensor(x->type) && count <= x->type->rank && all_are(times, count, 1) &&
+    return pdm_ir_const_ints(pdm_ir_op_in(op, 1), times, PDM_MAX_RANK, &count) &&
+           pdm_ir_type_is_tensor(x->type) && count <= x->type->rank && pdm_ir_ints_are(times, count, 1) &&
            pdm_ir_rw_forward(rw, op, x);
 }
 
@@ -246,10 +220,10 @@ static bool pad_with_nothing(pdm_ir_rewriter *rw, pdm_ir_op *op)
     int64_t pads[2 * PDM_MAX_RANK];
     size_t count;
     const bool known = PDM_IR_IS(op, pd_op, pad3d)
-                           ? pdm_ir_const_ints(operand(op, 1), pads, 2 * PDM_MAX_RANK, &count)
+                           ? pdm_ir_const_ints(pdm_ir_op_in(op, 1), pads, 2 * PDM_MAX_RANK, &count)
                            : pdm_ir_op_ints(op, "paddings", pads, 2 * PDM_MAX_RANK, &count);
 
-    return known && all_are(pads, count, 0) && pdm_ir_rw_forward(rw, op, operand(op, 0));
+    return known && pdm_ir_ints_are(pads, count, 0) && pdm_ir_rw_forward(rw, op, pdm_ir_op_in(op, 0));
 }
 
 /* ---- twice ----------------------------------------------------------------------------------- */
@@ -257,7 +231,7 @@ static bool pad_with_nothing(pdm_ir_rewriter *rw, pdm_ir_op *op)
 static bool back_again(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     const pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, op->info->code);
-    pdm_ir_value *x = inner ? operand(inner, 0) : NULL;
+    pdm_ir_value *x = inner ? pdm_ir_op_in(inner, 0) : NULL;
 
     return x && (PDM_IR_IS(op, pd_op, bitwise_not) || dtype_of(x) == PDM_BOOL) &&
            pdm_ir_rw_forward(rw, op, x);
@@ -268,7 +242,7 @@ static bool same_again(pdm_ir_rewriter *rw, pdm_ir_op *op)
     pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, op->info->code);
 
     return inner && pdm_ir_op_number(op, "decimals", 0) == 0 && pdm_ir_op_number(inner, "decimals", 0) == 0 &&
-           pdm_ir_rw_forward(rw, op, operand(op, 0));
+           pdm_ir_rw_forward(rw, op, pdm_ir_op_in(op, 0));
 }
 
 /* Zeros and ones are so in every type. */
@@ -277,10 +251,10 @@ static bool cast_of_full_like(pdm_ir_rewriter *rw, pdm_ir_op *op)
     const pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_full_like);
     double number;
 
-    if (!inner || inner->num_operands < 2 || !pdm_ir_const_number(operand(inner, 1), &number) ||
+    if (!inner || inner->num_operands < 2 || !pdm_ir_const_number(pdm_ir_op_in(inner, 1), &number) ||
         (number != 0 && number != 1) || signbit(number))
         return false;
-    pdm_ir_value *in[] = {operand(inner, 0), operand(inner, 1)};
+    pdm_ir_value *in[] = {pdm_ir_op_in(inner, 0), pdm_ir_op_in(inner, 1)};
     const pdm_ir_make_attr attrs[] = {{"dtype", pdm_ir_op_attr(op, "dtype")},
                                       {"place", pdm_ir_op_attr(inner, "place")},
                                       {0}};

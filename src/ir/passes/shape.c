@@ -4,24 +4,9 @@
 
 enum { MAX_INTS = 64 };
 
-/* A known shape to reshape to, without dimensions that are copied from the operand. */
-static bool copies_nothing(const pdm_ir_value *shape)
-{
-    int64_t dims[MAX_INTS];
-    size_t count;
-
-    if (!pdm_ir_const_ints(shape, dims, MAX_INTS, &count))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (dims[i] == 0)
-            return false;
-    }
-    return true;
-}
-
 static bool shape_says_all(pdm_ir_match *match)
 {
-    return copies_nothing(pdm_ir_match_value(match, "shape"));
+    return pdm_ir_shape_says_all(pdm_ir_match_value(match, "shape"));
 }
 
 static bool is_static(pdm_ir_type type)
@@ -46,34 +31,14 @@ static bool keeps_shape(pdm_ir_match *match)
 
 static bool same_axis(pdm_ir_match *match)
 {
-    int64_t a[MAX_INTS], b[MAX_INTS];
-    size_t n, m;
-
-    if (!pdm_ir_const_ints(pdm_ir_match_value(match, "axis"), a, MAX_INTS, &n) ||
-        !pdm_ir_const_ints(pdm_ir_match_value(match, "back"), b, MAX_INTS, &m))
-        return false;
-    return n == 1 && m == 1 && a[0] == b[0];
+    return pdm_ir_same_axis(pdm_ir_match_value(match, "axis"), pdm_ir_match_value(match, "back"));
 }
 
 /* ---- the whole of something ------------------------------------------------------------------ */
 
-static pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
-{
-    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
-}
-
 static uint32_t rank_of(const pdm_ir_value *value)
 {
     return value && pdm_ir_type_is_tensor(value->type) ? value->type->rank : 0;
-}
-
-static bool all_are(const int64_t *ints, size_t count, int64_t wanted)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (ints[i] != wanted)
-            return false;
-    }
-    return true;
 }
 
 /* What a value loses that is cut along axis 0 are the sequences that its rows form, which images do not have. */
@@ -95,18 +60,18 @@ static bool is_all(const pdm_ir_value *x, int64_t axis, int64_t start, int64_t e
 /* slice and strided_slice of everything there is. */
 static bool slice_of_all(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    pdm_ir_value *x = operand(op, 0);
+    pdm_ir_value *x = pdm_ir_op_in(op, 0);
     const bool strided = PDM_IR_IS(op, pd_op, strided_slice);
     int64_t axes[PDM_MAX_RANK], starts[PDM_MAX_RANK], ends[PDM_MAX_RANK], more[PDM_MAX_RANK];
     size_t count, n;
 
     if (!pdm_ir_op_ints(op, "axes", axes, PDM_MAX_RANK, &count) || count == 0 ||
-        !pdm_ir_const_ints(operand(op, 1), starts, PDM_MAX_RANK, &n) || n != count ||
-        !pdm_ir_const_ints(operand(op, 2), ends, PDM_MAX_RANK, &n) || n != count ||
+        !pdm_ir_const_ints(pdm_ir_op_in(op, 1), starts, PDM_MAX_RANK, &n) || n != count ||
+        !pdm_ir_const_ints(pdm_ir_op_in(op, 2), ends, PDM_MAX_RANK, &n) || n != count ||
         !(strided || has_no_rows(x, axes[0])))
         return false;
-    if (strided && !(pdm_ir_const_ints(operand(op, 3), more, PDM_MAX_RANK, &n) && n == count &&
-                     all_are(more, n, 1)))
+    if (strided && !(pdm_ir_const_ints(pdm_ir_op_in(op, 3), more, PDM_MAX_RANK, &n) && n == count &&
+                     pdm_ir_ints_are(more, n, 1)))
         return false;
     if (pdm_ir_op_attr(op, "decrease_axis") &&
         (!pdm_ir_op_ints(op, "decrease_axis", more, PDM_MAX_RANK, &n) || n > 0))
@@ -121,20 +86,20 @@ static bool slice_of_all(pdm_ir_rewriter *rw, pdm_ir_op *op)
 /* Both types are the same, with all dimensions. */
 static bool keeps_type(const pdm_ir_op *op)
 {
-    const pdm_ir_value *x = operand(op, 0);
+    const pdm_ir_value *x = pdm_ir_op_in(op, 0);
 
     return x && x->type == pdm_ir_op_result(op, 0)->type && is_static(x->type);
 }
 
 static bool expand_to_itself(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    pdm_ir_value *x = operand(op, 0);
+    pdm_ir_value *x = pdm_ir_op_in(op, 0);
     int64_t shape[PDM_MAX_RANK];
     size_t count;
     bool same = keeps_type(op);
 
     if (!same && PDM_IR_IS(op, pd_op, expand) && rank_of(x) > 0 &&
-        pdm_ir_const_ints(operand(op, 1), shape, PDM_MAX_RANK, &count) && count == rank_of(x)) {
+        pdm_ir_const_ints(pdm_ir_op_in(op, 1), shape, PDM_MAX_RANK, &count) && count == rank_of(x)) {
         same = true;
         for (size_t i = 0; i < count; i++)
             same = same && (shape[i] == -1 || (shape[i] >= 0 && shape[i] == x->type->dims[i]));
@@ -149,7 +114,7 @@ static bool read_axis(const pdm_ir_op *op, size_t index, const pdm_ir_value *x, 
 {
     double number;
 
-    if (index >= op->num_operands || !pdm_ir_const_number(operand(op, (uint32_t)index), &number))
+    if (index >= op->num_operands || !pdm_ir_const_number(pdm_ir_op_in(op, (uint32_t)index), &number))
         return false;
     *out = (int64_t)number + (number < 0 ? rank_of(x) : 0);
     return *out >= 0 && *out < rank_of(x);
@@ -165,7 +130,7 @@ static const pdm_ir_op *split_of(const pdm_ir_rewriter *rw, pdm_ir_value *part, 
         (one ? pdm_ir_op_number(taken, "index", -1) != i
              : i >= taken->num_results || pdm_ir_op_result(taken, i) != part))
         return NULL;
-    const pdm_ir_op *split = pdm_ir_rw_maker(rw, operand(taken, 0), false);
+    const pdm_ir_op *split = pdm_ir_rw_maker(rw, pdm_ir_op_in(taken, 0), false);
     return split && (PDM_IR_IS(split, pd_op, split) || PDM_IR_IS(split, pd_op, split_with_num))
                ? split
                : NULL;
@@ -175,8 +140,8 @@ static bool concat_of_split(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     const pdm_ir_op *combine = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_builtin_combine),
                     *split = combine && combine->num_operands > 0
-                                 ? split_of(rw, operand(combine, 0), 0) : NULL;
-    pdm_ir_value *x = split ? operand(split, 0) : NULL;
+                                 ? split_of(rw, pdm_ir_op_in(combine, 0), 0) : NULL;
+    pdm_ir_value *x = split ? pdm_ir_op_in(split, 0) : NULL;
     int64_t axis, other;
 
     if (!x || pdm_ir_op_result(split, 0)->type->num_elements != combine->num_operands ||
@@ -184,7 +149,7 @@ static bool concat_of_split(pdm_ir_rewriter *rw, pdm_ir_op *op)
         !read_axis(split, PDM_IR_IS(split, pd_op, split) ? 2 : 1, x, &other) || axis != other)
         return false;
     for (uint32_t i = 1; i < combine->num_operands; i++) {
-        if (split_of(rw, operand(combine, i), i) != split)
+        if (split_of(rw, pdm_ir_op_in(combine, i), i) != split)
             return false;
     }
     return pdm_ir_rw_forward(rw, op, x);
@@ -205,13 +170,13 @@ static bool read_part(const pdm_ir_rewriter *rw, pdm_ir_value *value, part *out)
 
     if (!op || !PDM_IR_IS(op, pd_op, slice) ||
         !pdm_ir_op_ints(op, "axes", &out->axis, 1, &n) || n != 1 ||
-        !pdm_ir_const_ints(operand(op, 1), &out->start, 1, &n) || n != 1 ||
-        !pdm_ir_const_ints(operand(op, 2), &out->end, 1, &n) || n != 1 ||
+        !pdm_ir_const_ints(pdm_ir_op_in(op, 1), &out->start, 1, &n) || n != 1 ||
+        !pdm_ir_const_ints(pdm_ir_op_in(op, 2), &out->end, 1, &n) || n != 1 ||
         (pdm_ir_op_attr(op, "decrease_axis") &&
          (!pdm_ir_op_ints(op, "decrease_axis", list, PDM_MAX_RANK, &n) || n > 0)))
         return false;
     out->op = op;
-    out->x = operand(op, 0);
+    out->x = pdm_ir_op_in(op, 0);
     return rank_of(out->x) > 0 && out->axis >= 0 && out->axis < rank_of(out->x) && out->start >= 0 &&
            out->end >= out->start;
 }
@@ -223,20 +188,20 @@ static bool concat_of_slices(pdm_ir_rewriter *rw, pdm_ir_op *op)
     part whole, next;
     int64_t axis;
 
-    if (!combine || combine->num_operands < 2 || !read_part(rw, operand(combine, 0), &whole) ||
+    if (!combine || combine->num_operands < 2 || !read_part(rw, pdm_ir_op_in(combine, 0), &whole) ||
         !read_axis(op, 1, whole.x, &axis) || axis != whole.axis || !has_no_rows(whole.x, axis))
         return false;
     const int64_t dim = whole.x->type->dims[axis];
     for (uint32_t i = 1; i < combine->num_operands; i++) {
         /* An end beyond the last one is the last one only where that is known. */
-        if (!read_part(rw, operand(combine, i), &next) || next.x != whole.x || next.axis != axis ||
+        if (!read_part(rw, pdm_ir_op_in(combine, i), &next) || next.x != whole.x || next.axis != axis ||
             next.start != whole.end || (dim >= 0 && whole.end > dim) || (dim < 0 && next.start != 0))
             return false;
         whole.end = next.end;
     }
     if (is_all(whole.x, axis, whole.start, whole.end))
         return pdm_ir_rw_forward(rw, op, whole.x);
-    pdm_ir_value *in[] = {whole.x, operand(whole.op, 1), pdm_ir_rw_make_ints(rw, &whole.end, 1)};
+    pdm_ir_value *in[] = {whole.x, pdm_ir_op_in(whole.op, 1), pdm_ir_rw_make_ints(rw, &whole.end, 1)};
     const pdm_ir_make_attr attrs[] = {{"axes", pdm_ir_op_attr(whole.op, "axes")},
                                       {"infer_flags", pdm_ir_op_attr(whole.op, "infer_flags")},
                                       {"decrease_axis", pdm_ir_attr_i64s(rw->context, NULL, 0)},
@@ -249,7 +214,7 @@ static bool concat_of_slices(pdm_ir_rewriter *rw, pdm_ir_op *op)
 
 static bool axes_of(const pdm_ir_op *op, int64_t *out, size_t *out_count)
 {
-    return pdm_ir_const_ints(operand(op, 1), out, PDM_MAX_RANK, out_count);
+    return pdm_ir_const_ints(pdm_ir_op_in(op, 1), out, PDM_MAX_RANK, out_count);
 }
 
 /* Axes are inserted one after the other, by one op or by two. */
@@ -261,7 +226,7 @@ static bool unsqueeze_of_unsqueeze(pdm_ir_rewriter *rw, pdm_ir_op *op)
 
     if (!inner || !axes_of(inner, axes, &n) || !axes_of(op, axes + n, &m))
         return false;
-    pdm_ir_value *in[] = {operand(inner, 0), pdm_ir_rw_make_ints(rw, axes, n + m)};
+    pdm_ir_value *in[] = {pdm_ir_op_in(inner, 0), pdm_ir_rw_make_ints(rw, axes, n + m)};
     return in[1] &&
            pdm_ir_rw_replace(rw, op, pdm_ir_rw_make(rw, PDM_IR_OP_pd_op_unsqueeze, in, 2, NULL));
 }
@@ -270,7 +235,7 @@ static bool unsqueeze_of_unsqueeze(pdm_ir_rewriter *rw, pdm_ir_op *op)
 static bool unsqueeze_of_squeeze(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     const pdm_ir_op *inner = pdm_ir_rw_producer(rw, op, 0, PDM_IR_OP_pd_op_squeeze);
-    pdm_ir_value *x = inner ? operand(inner, 0) : NULL;
+    pdm_ir_value *x = inner ? pdm_ir_op_in(inner, 0) : NULL;
     int64_t gone[PDM_MAX_RANK], back[PDM_MAX_RANK];
     size_t n, m;
 
@@ -298,7 +263,7 @@ static bool same_axes(int64_t *a, size_t n, int64_t *b, size_t m, uint32_t rank)
 /* Whether `inner` reduces axes and nothing else is read of it. */
 static pdm_ir_op *reduction(const pdm_ir_rewriter *rw, const pdm_ir_op *op, bool keeps, int64_t *axes, size_t *count)
 {
-    pdm_ir_op *inner = pdm_ir_rw_maker(rw, operand(op, 0), true);
+    pdm_ir_op *inner = pdm_ir_rw_maker(rw, pdm_ir_op_in(op, 0), true);
 
     switch (inner ? inner->info->code : PDM_IR_OP_pd_op_reshape) {
     case PDM_IR_OP_pd_op_mean:
@@ -314,7 +279,7 @@ static pdm_ir_op *reduction(const pdm_ir_rewriter *rw, const pdm_ir_op *op, bool
 
 static bool reduce_otherwise(pdm_ir_rewriter *rw, pdm_ir_op *op, const pdm_ir_op *inner, bool keeps)
 {
-    pdm_ir_value *in[] = {operand(inner, 0), operand(inner, 1)};
+    pdm_ir_value *in[] = {pdm_ir_op_in(inner, 0), pdm_ir_op_in(inner, 1)};
     pdm_ir_make_attr attrs[4] = {{"keepdim", pdm_ir_attr_bool(rw->context, keeps)}};
     size_t n = 1;
 
@@ -336,7 +301,7 @@ static bool squeeze_of_reduction(pdm_ir_rewriter *rw, pdm_ir_op *op)
     size_t n, m;
     const pdm_ir_op *inner = reduction(rw, op, true, axes, &n);
 
-    return inner && axes_of(op, gone, &m) && same_axes(axes, n, gone, m, rank_of(operand(inner, 0))) &&
+    return inner && axes_of(op, gone, &m) && same_axes(axes, n, gone, m, rank_of(pdm_ir_op_in(inner, 0))) &&
            reduce_otherwise(rw, op, inner, false);
 }
 
@@ -348,7 +313,7 @@ static bool unsqueeze_of_reduction(pdm_ir_rewriter *rw, pdm_ir_op *op)
     const pdm_ir_op *inner = reduction(rw, op, false, axes, &n);
 
     return inner && n == 1 && axes_of(op, back, &m) && m == 1 &&
-           same_axes(axes, n, back, m, rank_of(operand(inner, 0))) && reduce_otherwise(rw, op, inner, true);
+           same_axes(axes, n, back, m, rank_of(pdm_ir_op_in(inner, 0))) && reduce_otherwise(rw, op, inner, true);
 }
 
 static const pdm_ir_pattern patterns[] = {

@@ -7,11 +7,6 @@
 
 enum { MOST = 8 };
 
-static pdm_ir_value *operand(const pdm_ir_op *op, uint32_t index)
-{
-    return index < op->num_operands ? pdm_ir_op_operand_value(op, index) : NULL;
-}
-
 /* Each element of the result follows from that of operand 0 alone; the other operands are numbers. */
 static bool is_elementwise(const pdm_ir_op *op)
 {
@@ -43,7 +38,7 @@ static bool is_elementwise(const pdm_ir_op *op)
     case PDM_IR_OP_pd_op_clip:
     case PDM_IR_OP_pd_op_scale:
         for (uint32_t i = 1; i < op->num_operands; i++) {
-            if (!pdm_ir_const_number(operand(op, i), &number))
+            if (!pdm_ir_const_number(pdm_ir_op_in(op, i), &number))
                 return false;
         }
         return true;
@@ -66,7 +61,7 @@ static void read_chain(const pdm_ir_rewriter *rw, pdm_ir_value *value, chain *ou
 
     while (op && is_elementwise(op) && out->count < MOST) {
         out->ops[out->count++] = op;
-        value = operand(op, 0);
+        value = pdm_ir_op_in(op, 0);
         op = pdm_ir_rw_maker(rw, value, true);
         if (!op) /* what is above may have other readers */
             out->above = pdm_ir_rw_maker(rw, value, false);
@@ -97,18 +92,6 @@ static bool is_read_once(const pdm_ir_value *value)
 
 /* ---- transpositions -------------------------------------------------------------------------- */
 
-static bool read_perm(const pdm_ir_op *op, int64_t perm[PDM_MAX_RANK], size_t *out_rank)
-{
-    if (!pdm_ir_op_ints(op, "perm", perm, PDM_MAX_RANK, out_rank))
-        return false;
-    for (size_t i = 0; i < *out_rank; i++) {
-        perm[i] += perm[i] < 0 ? (int64_t)*out_rank : 0;
-        if (perm[i] < 0 || perm[i] >= (int64_t)*out_rank)
-            return false;
-    }
-    return true;
-}
-
 static bool transpose_of_elementwise(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     int64_t first[PDM_MAX_RANK], second[PDM_MAX_RANK];
@@ -117,15 +100,15 @@ static bool transpose_of_elementwise(pdm_ir_rewriter *rw, pdm_ir_op *op)
     bool nothing = true;
     chain c;
 
-    read_chain(rw, operand(op, 0), &c);
+    read_chain(rw, pdm_ir_op_in(op, 0), &c);
     if (c.count == 0 || !c.above || !PDM_IR_IS(c.above, pd_op, transpose) ||
-        !read_perm(c.above, first, &rank) || !read_perm(op, second, &other) || rank != other)
+        !pdm_ir_op_perm(c.above, first, &rank) || !pdm_ir_op_perm(op, second, &other) || rank != other)
         return false;
     for (size_t i = 0; i < rank; i++) {
         both[i] = (int32_t)first[second[i]];
         nothing = nothing && both[i] == (int32_t)i;
     }
-    pdm_ir_value *x = operand(c.above, 0);
+    pdm_ir_value *x = pdm_ir_op_in(c.above, 0);
     if (!nothing) {
         if (!is_read_once(pdm_ir_op_result(c.above, 0)))
             return false;
@@ -146,19 +129,19 @@ static bool same_dims(pdm_ir_type a, pdm_ir_type b)
 /* Two values that were transposed the same way: their sum is, once. One of them is as large as that. */
 static bool binary_of_transposes(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
-    pdm_ir_op *const a = pdm_ir_rw_maker(rw, operand(op, 0), true),
-                    *const b = pdm_ir_rw_maker(rw, operand(op, 1), true);
+    pdm_ir_op *const a = pdm_ir_rw_maker(rw, pdm_ir_op_in(op, 0), true),
+                    *const b = pdm_ir_rw_maker(rw, pdm_ir_op_in(op, 1), true);
 
     if (!a || !b || a == b || op->num_operands != 2 || !PDM_IR_IS(a, pd_op, transpose) ||
         !PDM_IR_IS(b, pd_op, transpose) || pdm_ir_op_attr(a, "perm") != pdm_ir_op_attr(b, "perm"))
         return false;
     const int64_t axis = (int64_t)pdm_ir_op_number(op, "axis", -1);
-    pdm_ir_value *in[] = {operand(a, 0), operand(b, 0)};
+    pdm_ir_value *in[] = {pdm_ir_op_in(a, 0), pdm_ir_op_in(b, 0)};
     if (axis != -1 || !pdm_ir_type_is_tensor(in[0]->type) || !pdm_ir_type_is_tensor(in[1]->type) ||
         in[0]->type->rank != in[1]->type->rank)
         return false;
     const pdm_ir_type result = pdm_ir_op_result(op, 0)->type;
-    if (!same_dims(operand(op, 0)->type, result) && !same_dims(operand(op, 1)->type, result))
+    if (!same_dims(pdm_ir_op_in(op, 0)->type, result) && !same_dims(pdm_ir_op_in(op, 1)->type, result))
         return false;
     pdm_ir_op *made = pdm_ir_rw_make(rw, op->info->code, in, 2, NULL);
     return made &&
@@ -167,46 +150,21 @@ static bool binary_of_transposes(pdm_ir_rewriter *rw, pdm_ir_op *op)
 
 /* ---- changes of shape ------------------------------------------------------------------------ */
 
-/* Without dimensions that are copied from the operand. */
-static bool says_all(const pdm_ir_op *op)
-{
-    enum { MAX_INTS = 64 };
-    int64_t dims[MAX_INTS];
-    size_t count;
-
-    if (!pdm_ir_const_ints(operand(op, 1), dims, MAX_INTS, &count))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (dims[i] == 0)
-            return false;
-    }
-    return true;
-}
-
-static bool same_axis(const pdm_ir_op *a, const pdm_ir_op *b)
-{
-    int64_t one, other;
-    size_t n, m;
-
-    return pdm_ir_const_ints(operand(a, 1), &one, 1, &n) && pdm_ir_const_ints(operand(b, 1), &other, 1, &m) &&
-           n == 1 && m == 1 && one == other;
-}
-
 /* Whether pass `shape` makes one op of both, or none. */
 static bool become_less(const pdm_ir_op *above, const pdm_ir_op *op)
 {
     switch (above->info->code) {
     case PDM_IR_OP_pd_op_unsqueeze:
         if (PDM_IR_IS(op, pd_op, squeeze))
-            return same_axis(above, op);
+            return pdm_ir_same_axis(pdm_ir_op_in(above, 1), pdm_ir_op_in(op, 1));
         break;
     case PDM_IR_OP_pd_op_squeeze: {
-        const pdm_ir_value *x = operand(above, 0);
+        const pdm_ir_value *x = pdm_ir_op_in(above, 0);
         int64_t axis;
         size_t n;
         if (!PDM_IR_IS(op, pd_op, unsqueeze))
             break;
-        return same_axis(above, op) && pdm_ir_const_ints(operand(op, 1), &axis, 1, &n) &&
+        return pdm_ir_same_axis(pdm_ir_op_in(above, 1), pdm_ir_op_in(op, 1)) && pdm_ir_const_ints(pdm_ir_op_in(op, 1), &axis, 1, &n) &&
                pdm_ir_type_is_tensor(x->type) &&
                (axis += axis < 0 ? x->type->rank : 0) >= 0 && axis < x->type->rank &&
                x->type->dims[axis] == 1;
@@ -217,14 +175,14 @@ static bool become_less(const pdm_ir_op *above, const pdm_ir_op *op)
     default:
         return false;
     }
-    return PDM_IR_IS(op, pd_op, reshape) && says_all(op) && is_read_once(pdm_ir_op_result(above, 0));
+    return PDM_IR_IS(op, pd_op, reshape) && pdm_ir_shape_says_all(pdm_ir_op_in(op, 1)) && is_read_once(pdm_ir_op_result(above, 0));
 }
 
 static bool shape_of_elementwise(pdm_ir_rewriter *rw, pdm_ir_op *op)
 {
     chain c;
 
-    read_chain(rw, operand(op, 0), &c);
+    read_chain(rw, pdm_ir_op_in(op, 0), &c);
     if (c.count == 0 || !c.above || !become_less(c.above, op))
         return false;
     pdm_ir_op *moved = pdm_ir_rw_make_like(rw, op, pdm_ir_op_result(c.above, 0));
